@@ -1,0 +1,1 @@
+"""Widgets: one experiment frame, and the knobs it is driven with."""
