@@ -1,0 +1,1 @@
+"""Settings that `labkit launch` hands to JupyterLab: `overrides.json` changes the defaults of its plugins."""
