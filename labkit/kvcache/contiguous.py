@@ -15,7 +15,7 @@ from labkit.model.config import ModelConfig
 
 
 class ContiguousCache:
-    """Keys and values of one sequence, two strips of [L, K, capacity, D]; the first `length` slots of each
+    """Keys and values of one sequence, L strips each of [K, capacity, D]; the first `length` slots of each
     are filled.
 
     Raises RequestError if a step would not fit in what is left.
@@ -32,8 +32,9 @@ class ContiguousCache:
         if capacity < 1:
             raise RequestError(f"capacity {capacity}: a cache holds at least one token")
         shape = (config.num_layers, config.num_kv_heads, capacity, config.head_dim)
-        self.keys = torch.empty(shape, dtype=dtype, device=device)
-        self.values = torch.empty(shape, dtype=dtype, device=device)
+        # A list of layers: picking one out of a tensor at every step would be an operation of its own.
+        self.keys = torch.empty(shape, dtype=dtype, device=device).unbind()
+        self.values = torch.empty(shape, dtype=dtype, device=device).unbind()
         self.capacity = capacity
         self.length = 0
 
@@ -46,9 +47,10 @@ class ContiguousCache:
             raise RequestError(
                 f"the cache holds {self.capacity} tokens and {end} are needed: ask for a larger capacity"
             )
-        self.keys[layer, :, self.length : end] = k.transpose(0, 1)
-        self.values[layer, :, self.length : end] = v.transpose(0, 1)
-        return attention(q, self.keys[layer, :, :end], self.values[layer, :, :end])
+        keys, values = self.keys[layer], self.values[layer]
+        keys.narrow(1, self.length, k.shape[0]).copy_(k.transpose(0, 1))
+        values.narrow(1, self.length, v.shape[0]).copy_(v.transpose(0, 1))
+        return attention(q, keys.narrow(1, 0, end), values.narrow(1, 0, end))
 
     def advance(self, tokens: int) -> None:
         """A step is over: its `tokens` tokens are now part of the past."""
@@ -67,4 +69,4 @@ class ContiguousCache:
     @property
     def bytes(self) -> int:
         """Memory reserved, filled or not."""
-        return 2 * self.keys.numel() * self.keys.element_size()
+        return sum(strip.numel() * strip.element_size() for strip in (*self.keys, *self.values))

@@ -27,7 +27,7 @@ def finish(notebook: str) -> Card:
     lesson = lesson_of(notebook)
     _note(lesson.number, "ended")
     following = _following(lesson)
-    title = f"That was {lesson.number} {lesson.title}."
+    title = f"Finished: {lesson.number} {lesson.title}"
     if following is None:
         return Card(
             title,
