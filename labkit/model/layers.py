@@ -7,10 +7,14 @@ rows on a CPU, `few_rows_product`.
 """
 
 from math import gcd
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+from labkit.errors import ConfigError
 
 FEW_ROWS = 64
 """Up to this many rows a CPU product is limited by reading the weights, and `few_rows_product` is the faster
@@ -35,7 +39,7 @@ def few_rows_product(x: Tensor, weight: Tensor) -> Tensor:
     # A single row may come with any strides; reshaped it has those for which the BLAS takes its fast path.
     columns = x.reshape(rows, in_features).t().expand(slabs, in_features, rows)
     product = torch.bmm(weight.view(slabs, out_features // slabs, in_features), columns)
-    return product.view(out_features, rows).t().contiguous()
+    return product.view(1, out_features) if rows == 1 else product.view(out_features, rows).t().contiguous()
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -48,7 +52,25 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return product if bias is None else product + bias
 
 
-class Linear(nn.Module):
+class Layer(nn.Module):
+    """A module that is called directly, without nn.Module's machinery for hooks.
+
+    A decode step calls ten modules a layer, and on a CPU that machinery takes a twentieth of its time. To watch or
+    change what a layer does, replace it by another; a hook is refused, since it would never run.
+    """
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The same as `forward`."""
+        return self.forward(*inputs)
+
+    def register_forward_hook(self, *_: Any, **__: Any) -> RemovableHandle:
+        """Always raises ConfigError."""
+        raise ConfigError(f"{type(self).__name__} runs no hooks: put another layer in its place")
+
+    register_forward_pre_hook = register_forward_hook
+
+
+class Linear(Layer):
     """`x @ weight.T + bias`: `x` [T, in] → [T, out], `weight` [out, in]."""
 
     def __init__(self, in_features: int, out_features: int, bias: bool = False) -> None:
@@ -61,14 +83,14 @@ class Linear(nn.Module):
         return linear(x, self.weight, self.bias)
 
 
-class RMSNorm(nn.Module):
+class RMSNorm(Layer):
     """Scale to unit root mean square, then by a learned weight (arXiv 1910.07467): `x` [..., size] → [..., size]."""
 
     def __init__(self, size: int, eps: float) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(size))
         self.eps = eps
-        self._eps = torch.tensor(eps, device="cpu")
+        self._eps, self._inverse_size = torch.tensor(eps, device="cpu"), 1 / size
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` [..., size] → [..., size]; computed in fp32 whatever the type of `x`."""
@@ -77,5 +99,5 @@ class RMSNorm(nn.Module):
         # The same in five operations: on a CPU F.rms_norm is a chain of ten, and in a decode step, where every
         # layer's weights push the code out of the caches, their overhead is a twentieth of the time.
         norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-        mean_square = torch.addcmul(self._eps, norm, norm, value=1 / x.shape[-1])
+        mean_square = torch.addcmul(self._eps, norm, norm, value=self._inverse_size)
         return x * mean_square.rsqrt_() * self.weight

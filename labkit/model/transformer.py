@@ -11,12 +11,12 @@ from torch import Tensor, nn
 from labkit.errors import ConfigError
 from labkit.model.attention import Attend, causal
 from labkit.model.config import ModelConfig
-from labkit.model.layers import Linear, RMSNorm, linear
+from labkit.model.layers import Layer, Linear, RMSNorm, linear
 from labkit.model.presets import preset
 from labkit.model.rope import rotate, rotation_table
 
 
-class Attention(nn.Module):
+class Attention(Layer):
     """Grouped-query attention: queries, keys and values from one fused product, positions by rotation."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
@@ -32,16 +32,16 @@ class Attention(nn.Module):
         """`x` [T, E] → [T, E]; `cos`, `sin` [T, 1, D]."""
         heads, kv_heads = self.config.num_heads, self.config.num_kv_heads
         qkv = self.qkv(x).view(x.shape[0], heads + 2 * kv_heads, self.config.head_dim)
-        qk, v = qkv[:, : heads + kv_heads], qkv[:, heads + kv_heads :]
+        qk, v = qkv.split_with_sizes((heads + kv_heads, kv_heads), dim=1)
         if self.q_norm is not None and self.k_norm is not None:
             qk = torch.cat((self.q_norm(qk[:, :heads]), self.k_norm(qk[:, heads:])), dim=1)
-        qk = rotate(qk, cos, sin)
-        out = attend(self.layer, qk[:, :heads], qk[:, heads:], v)
+        q, k = rotate(qk, cos, sin).split_with_sizes((heads, kv_heads), dim=1)
+        out = attend(self.layer, q, k, v)
         projected: Tensor = self.output(out.reshape(x.shape[0], -1))
         return projected
 
 
-class MLP(nn.Module):
+class MLP(Layer):
     """SwiGLU feed-forward (arXiv 2002.05202): gate and up from one fused product, silu(gate) * up, down."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -56,7 +56,7 @@ class MLP(nn.Module):
         return out
 
 
-class Block(nn.Module):
+class Block(Layer):
     """One layer: attention, then feed-forward, each on a normed copy and added back."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
