@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from labkit.lab.errors import LabError
 
-WIDE = {"description_width": "11em"}
-_LAYOUT = {"width": "34em", "max_width": "100%"}
+WIDE = {"description_width": "13em"}
+_LAYOUT = {"width": "36em", "max_width": "100%"}
 
 
 class Knob(Protocol):
