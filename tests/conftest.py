@@ -5,12 +5,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from hypothesis import settings
 
 from labkit.errors import MissingModelError
 from labkit.lab import probes
 
 if TYPE_CHECKING:
     from labkit.model.load import LanguageModel
+
+
+settings.register_profile("no deadline", deadline=None)  # a busy machine must not fail a test
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(autouse=True)

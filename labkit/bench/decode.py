@@ -8,15 +8,17 @@ over read bandwidth. All candidates are measured in turns in one process; the ba
 import argparse
 import tempfile
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import torch
 
-from labkit.bench.limits import reading
+from labkit.bench.limits import reading_weights, weight_bytes
 from labkit.bench.timing import Measurement, Timing, collect, rounds
 from labkit.engine.generation import generate
 from labkit.engine.metrics import tpot
 from labkit.engine.sampling import SamplingParams
+from labkit.engine.trace import RequestRecord
 from labkit.errors import SetupError
 from labkit.model.load import LanguageModel, load
 from labkit.model.weights import save_folder
@@ -44,9 +46,8 @@ def run(args: argparse.Namespace) -> Report:
     prompt = torch.randint(
         lm.config.vocab_size, (args.prompt_tokens,), generator=torch.Generator().manual_seed(0)
     ).tolist()
-    weight_bytes = sum(p.numel() * p.element_size() for p in lm.model.parameters())
     candidates = {
-        "limit": reading(torch.ones(weight_bytes // 4, device=lm.model.device)),
+        "limit": reading_weights(lm.model),
         "labkit": labkit_decode(lm, prompt, args.tokens),
         "transformers": transformers_decode(lm, prompt, args.tokens),
     }
@@ -60,8 +61,8 @@ def run(args: argparse.Namespace) -> Report:
     return Report(
         "bench decode",
         rows,
-        _text(lm, weight_bytes, rows, timings),
-        facts=_facts(lm, args, weight_bytes, timings),
+        _text(lm, rows, timings),
+        facts=_facts(lm, args, timings),
     )
 
 
@@ -77,8 +78,6 @@ def labkit_decode(lm: LanguageModel, prompt: list[int], tokens: int) -> Measurem
 
 def transformers_decode(lm: LanguageModel, prompt: list[int], tokens: int) -> Measurement:
     """Seconds per token of transformers' `generate` on the same weights, prefill left out."""
-    from labkit.engine.trace import RequestRecord
-
     peer, clock = transformers_model(lm), _Clock()
     ids = torch.tensor([prompt], device=lm.model.device)
 
@@ -101,8 +100,6 @@ class _Clock:
         self.times: list[float] = []
 
     def put(self, value: Any) -> None:
-        from time import perf_counter
-
         self.times.append(perf_counter())
 
     def end(self) -> None:
@@ -134,13 +131,13 @@ def _row(name: str, timing: Timing, limit: Timing) -> Row:
     }
 
 
-def _facts(lm: LanguageModel, args: argparse.Namespace, weight_bytes: int, timings: dict[str, Timing]) -> Row:
+def _facts(lm: LanguageModel, args: argparse.Namespace, timings: dict[str, Timing]) -> Row:
     return {
         "model": lm.name,
         "dtype": str(lm.model.dtype).removeprefix("torch."),
         "device": str(lm.model.device),
         "threads": torch.get_num_threads(),
-        "weight_bytes": weight_bytes,
+        "weight_bytes": weight_bytes(lm.model),
         "prompt_tokens": args.prompt_tokens,
         "tokens": args.tokens,
         "rounds": args.repeats,
@@ -149,7 +146,7 @@ def _facts(lm: LanguageModel, args: argparse.Namespace, weight_bytes: int, timin
     }
 
 
-def _text(lm: LanguageModel, weight_bytes: int, rows: list[Row], timings: dict[str, Timing]) -> str:
+def _text(lm: LanguageModel, rows: list[Row], timings: dict[str, Timing]) -> str:
     headings = {
         "what": "",
         "best_tokens_per_second": "tok/s best",
@@ -158,9 +155,10 @@ def _text(lm: LanguageModel, weight_bytes: int, rows: list[Row], timings: dict[s
         "median_share_of_limit": "median",
     }
     ratio = timings["labkit"].times_faster_than(timings["transformers"])
-    bandwidth = weight_bytes / timings["limit"].median / 1e9
+    read = weight_bytes(lm.model)
+    bandwidth = read / timings["limit"].median / 1e9
     return (
         f"{lm.name}, {str(lm.model.dtype).removeprefix('torch.')} on {lm.model.device}, batch 1: "
-        f"{weight_bytes / 1e6:.0f} MB of weights a token, read at {bandwidth:.1f} GB/s (median)\n\n"
+        f"{read / 1e6:.0f} MB of weights a token, read at {bandwidth:.1f} GB/s (median)\n\n"
         f"{table(rows, headings)}\n\nlabkit is {ratio:.2f} times as fast as transformers (median over rounds)."
     )

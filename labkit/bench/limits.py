@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from labkit.bench.timing import Measurement, Timing, interleaved, timed
+from labkit.model.transformer import Transformer
 
 READ_BYTES = 2**29
 """Bytes read per measurement: half a GiB, beyond any cache."""
@@ -17,6 +18,17 @@ READ_BYTES = 2**29
 def reading(buffer: torch.Tensor) -> Measurement:
     """Seconds to read `buffer` once, by summing it."""
     return timed(buffer.sum)
+
+
+def weight_bytes(model: Transformer) -> int:
+    """Bytes of weights that every decode step must read: all, but for an embedding table that is not the LM head."""
+    table = 0 if model.lm_head is None else model.embedding.nbytes
+    return sum(weight.nbytes for weight in model.parameters()) - table
+
+
+def reading_weights(model: Transformer) -> Measurement:
+    """Seconds to read once as many bytes as the model's weights are, on its device: the floor of a decode step."""
+    return reading(torch.ones(weight_bytes(model) // 4, device=model.device))
 
 
 def multiplying(size: int, device: str | torch.device, dtype: torch.dtype) -> Measurement:

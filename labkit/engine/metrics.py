@@ -9,12 +9,14 @@ from labkit.engine.trace import RequestRecord, Trace
 
 
 def ttft(request: RequestRecord) -> float | None:
-    """Time to first token, seconds: from arrival (queueing included) to the first output token."""
+    """Time to first token, seconds: from arrival (queueing included) to the first output token; the same in vLLM's,
+    SGLang's and genai-perf's benchmarks.
+    """
     return request.token_times[0] - request.arrival if request.token_times else None
 
 
 def e2e(request: RequestRecord) -> float | None:
-    """End-to-end latency, seconds: from arrival to the last output token."""
+    """End-to-end latency, seconds: from arrival to the last output token, as vLLM's and SGLang's benchmarks do."""
     return request.token_times[-1] - request.arrival if request.token_times else None
 
 
@@ -35,7 +37,9 @@ def itl(request: RequestRecord) -> list[float]:
 
 
 def output_throughput(trace: Trace) -> float | None:
-    """Output tokens per second, over all requests, from the first arrival to the last token."""
+    """Output tokens per second, over all requests, from the first arrival to the last token (vLLM's benchmark: output
+    tokens over the duration of the run).
+    """
     times = [time for request in trace.requests for time in request.token_times]
     if not times:
         return None

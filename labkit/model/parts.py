@@ -75,16 +75,8 @@ class Assembly:
     """A model being filled part by part; `finished` hands it out only when every part has arrived."""
 
     def __init__(self, config: ModelConfig, device: str | torch.device, dtype: torch.dtype) -> None:
-        if not dtype.is_floating_point:
-            raise WeightsError(
-                f"dtype {dtype} is not a floating-point type: use float32, bfloat16 or float16"
-            )
-        with torch.device("meta"):
-            model = Transformer(config).to(dtype)
         try:
-            self.model = model.to_empty(device=device).requires_grad_(False).eval()
-            self.model.register_rotation()
-            self.model.to(device=device)
+            self.model = Transformer.empty(config, device, dtype).requires_grad_(False).eval()
         except (RuntimeError, MemoryError) as error:  # torch reports a full memory as either
             gigabytes = config.weight_bytes(dtype.itemsize) / 1e9
             raise WeightsError(

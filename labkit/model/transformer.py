@@ -74,7 +74,7 @@ class Block(Layer):
 
 
 class Transformer(nn.Module):
-    """A decoder-only transformer; uninitialized: fill it with `labkit.load`, or take `Transformer.random`."""
+    """A decoder-only transformer; made by `labkit.load`, `Transformer.random` or `Transformer.empty`."""
 
     cos: Tensor
     sin: Tensor
@@ -125,6 +125,19 @@ class Transformer(nn.Module):
         return self.embedding.dtype
 
     @classmethod
+    def empty(cls, config: ModelConfig, device: str | torch.device, dtype: torch.dtype) -> "Transformer":
+        """A model with its memory taken on `device` and nothing written to it yet. Raises ConfigError for a `dtype`
+        that is not a floating-point one; torch raises if the memory is not there.
+        """
+        if not dtype.is_floating_point:
+            raise ConfigError(f"dtype {dtype} is not a floating-point type: use float32, bfloat16 or float16")
+        with torch.device("meta"):
+            model = cls(config).to(dtype)
+        model = model.to_empty(device=device)
+        model.register_rotation()
+        return model.to(device=device)
+
+    @classmethod
     def random(
         cls,
         shape: ModelConfig | str,
@@ -140,15 +153,7 @@ class Transformer(nn.Module):
         weights on one device.
         """
         config = preset(shape) if isinstance(shape, str) else shape
-        if not dtype.is_floating_point:
-            raise ConfigError(
-                f"dtype {dtype} is not a floating-point type: use torch.float32, bfloat16 or float16"
-            )
-        with torch.device("meta"):
-            model = cls(config).to(dtype)
-        model = model.to_empty(device=device)
-        model.register_rotation()
-        model.to(device=device)
+        model = cls.empty(config, device, dtype)
         generator = torch.Generator(device=device).manual_seed(seed)
         with torch.no_grad():
             for name, parameter in model.named_parameters():

@@ -1,9 +1,11 @@
 """The timed steps do the work they claim: a prefill and a decode step agree with the model's own forward pass."""
 
+from dataclasses import replace
+
 import torch
 
 from labkit.bench import steps
-from labkit.bench.limits import measure_limits
+from labkit.bench.limits import measure_limits, weight_bytes
 from labkit.model.attention import attention
 from labkit.model.config import ModelConfig
 from labkit.model.transformer import Transformer
@@ -35,3 +37,14 @@ def test_limits_are_what_the_rounds_say():
     limits = measure_limits(repeats=2, size=64)
     assert limits.bytes_per_second == 2**29 / limits.reading.best
     assert limits.flops_per_second == 2 * 64**3 / limits.multiplying.best
+
+
+def test_a_decode_step_reads_all_weights_but_an_embedding_table_of_its_own():
+    for tied in (True, False):
+        config = replace(SHAPE, tie_embeddings=tied)
+        norms = (
+            config.parameters
+            - config.matmul_parameters
+            - (0 if tied else config.vocab_size * config.hidden_size)
+        )
+        assert weight_bytes(Transformer.random(config)) == 4 * (config.matmul_parameters + norms)

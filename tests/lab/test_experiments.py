@@ -10,6 +10,8 @@ from labkit.errors import MissingModelError
 from labkit.lab.course import QUESTIONS
 from labkit.lab.errors import Cancelled, LabError
 from labkit.lab.experiments import answers, start_here, what_is_slow
+from labkit.lab.rung import choose
+from labkit.machine import Gpu
 from labkit.simulate.roofline import decode_work, prefill_work
 
 
@@ -128,9 +130,20 @@ def test_a_model_that_does_not_fit_is_sent_to_question_one():
 
 
 def test_the_share_of_the_ceiling_is_between_nothing_and_everything(tiny):
-    share = what_is_slow.share_of_ceiling(tiny, repeats=3)
+    share = what_is_slow.share_of_ceiling(tiny.model, repeats=3)
     assert 0 < share.share < 1
     assert what_is_slow.draw_share(share).png()
+
+
+def test_on_a_cpu_the_real_model_is_timed_and_on_a_gpu_the_shape_of_its_rung(tiny, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        what_is_slow.Transformer, "random", lambda shape, **where: made.append((shape, where))
+    )
+    assert what_is_slow.timed_model(choose([]), tiny) is tiny.model
+    large = choose([Gpu("a large one", 80 * 2**30, (9, 0))])
+    what_is_slow.timed_model(large, tiny)
+    assert made == [(large.sizes.shape, {"device": "cuda", "dtype": large.dtype})]
 
 
 def test_a_chat_answer_is_shown_with_its_end(tiny):

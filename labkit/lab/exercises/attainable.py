@@ -1,8 +1,6 @@
 """Exercise: the roof itself, how fast an operation of a given intensity can run."""
 
-import math
-
-from labkit.lab.exercises.base import Case, Exercise, Mistake, Property
+from labkit.lab.exercises.base import Case, Exercise, Mistake, Property, close
 from labkit.lab.exercises.ridge import MACHINES
 
 _STUB = '''def attainable(intensity, flops_per_second, bytes_per_second):
@@ -34,15 +32,15 @@ def make() -> Exercise:
             ),
             Property(
                 "left of the ridge, twice the intensity is twice as fast",
-                lambda fn: _close(fn(4, 1e12, 1e11), 2 * fn(2, 1e12, 1e11)),
+                lambda fn: close(fn(4, 1e12, 1e11), 2 * fn(2, 1e12, 1e11)),
             ),
             Property(
                 "right of the ridge, more intensity changes nothing",
-                lambda fn: _close(fn(20, 1e12, 1e11), fn(40, 1e12, 1e11)),
+                lambda fn: close(fn(20, 1e12, 1e11), fn(40, 1e12, 1e11)),
             ),
             Property(
                 "right of the ridge, more bandwidth changes nothing",
-                lambda fn: _close(fn(20, 1e12, 1e11), fn(20, 1e12, 2e11)),
+                lambda fn: close(fn(20, 1e12, 1e11), fn(20, 1e12, 2e11)),
             ),
         ),
         mistakes=_MISTAKES,
@@ -53,10 +51,6 @@ def make() -> Exercise:
             "The slower of the two limits decides: the minimum of the peak and intensity times bandwidth.",
         ),
     )
-
-
-def _close(mine: float, theirs: float) -> bool:
-    return math.isclose(mine, theirs, rel_tol=1e-9)
 
 
 _MISTAKES = (

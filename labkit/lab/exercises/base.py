@@ -197,9 +197,14 @@ def _value(result: Any) -> Any:
         return result
 
 
+def close(mine: float, theirs: float) -> bool:
+    """Equal but for rounding."""
+    return math.isclose(mine, theirs, rel_tol=1e-9)
+
+
 def _agree(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, float) and isinstance(theirs, float):
-        return math.isclose(mine, theirs, rel_tol=1e-9)
+        return close(mine, theirs)
     return mine is None and theirs is None
 
 

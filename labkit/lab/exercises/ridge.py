@@ -1,8 +1,6 @@
 """Exercise: the ridge of a roofline, the intensity from which a machine computes instead of waiting."""
 
-import math
-
-from labkit.lab.exercises.base import Case, Exercise, Mistake, Property
+from labkit.lab.exercises.base import Case, Exercise, Mistake, Property, close
 
 MACHINES = (
     ("a data-centre GPU of 989 TFLOP/s and 3350 GB/s", 989e12, 3350e9),
@@ -33,12 +31,12 @@ def make() -> Exercise:
         properties=(
             Property(
                 "twice the compute moves the ridge to twice the intensity",
-                lambda fn: _close(fn(2e12, 1e11), 2 * fn(1e12, 1e11)),
+                lambda fn: close(fn(2e12, 1e11), 2 * fn(1e12, 1e11)),
             ),
-            Property("twice the bandwidth halves it", lambda fn: _close(fn(1e12, 2e11), fn(1e12, 1e11) / 2)),
+            Property("twice the bandwidth halves it", lambda fn: close(fn(1e12, 2e11), fn(1e12, 1e11) / 2)),
             Property(
                 "at the ridge, reading takes as long as computing",
-                lambda fn: _close(1 / 22e9, fn(90e9, 22e9) / 90e9),
+                lambda fn: close(1 / 22e9, fn(90e9, 22e9) / 90e9),
             ),
         ),
         mistakes=_MISTAKES,
@@ -49,10 +47,6 @@ def make() -> Exercise:
             "Solve for operations / bytes: the peak in FLOP/s over the bandwidth in bytes/s.",
         ),
     )
-
-
-def _close(mine: float, theirs: float) -> bool:
-    return math.isclose(mine, theirs, rel_tol=1e-9)
 
 
 _MISTAKES = (

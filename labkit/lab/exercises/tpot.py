@@ -1,11 +1,10 @@
 """Exercise: time per output token, the first number to agree on, and one that tools define differently."""
 
-import math
 from itertools import pairwise
 from statistics import median
 
 from labkit.engine.trace import RequestRecord
-from labkit.lab.exercises.base import Case, Exercise, Mistake, Property
+from labkit.lab.exercises.base import Case, Exercise, Mistake, Property, close
 
 _STUB = '''def tpot(request):
     """Seconds per output token after the first; None if there are fewer than two tokens.
@@ -42,10 +41,10 @@ def make() -> Exercise:
         properties=(
             Property(
                 "a later arrival changes nothing",
-                lambda fn: _close(fn(_request(0, 2, 3)), fn(_request(1, 2, 3))),
+                lambda fn: close(fn(_request(0, 2, 3)), fn(_request(1, 2, 3))),
             ),
             Property(
-                "evenly spaced tokens give the spacing", lambda fn: _close(fn(_request(0, 1, 1.5, 2)), 0.5)
+                "evenly spaced tokens give the spacing", lambda fn: close(fn(_request(0, 1, 1.5, 2)), 0.5)
             ),
             Property("one token alone has no time between tokens", lambda fn: fn(_request(0, 1)) is None),
             Property("no token at all has none either", lambda fn: fn(_request(0)) is None),
@@ -57,10 +56,6 @@ def make() -> Exercise:
             "(last − first) / (number of tokens − 1); with fewer than two tokens there is no gap: return None.",
         ),
     )
-
-
-def _close(mine: float, theirs: float) -> bool:
-    return math.isclose(mine, theirs, rel_tol=1e-9)
 
 
 def _gaps(request: RequestRecord) -> list[float]:

@@ -4,8 +4,6 @@ A run is a function of plain numbers that returns a Trace or a Completion, so th
 the same one.
 """
 
-from collections.abc import Callable
-
 from labkit.engine.generation import Completion, Loop, cached, stream
 from labkit.engine.metrics import e2e, tpot, ttft
 from labkit.engine.prompt import Prompt
@@ -13,19 +11,13 @@ from labkit.engine.sampling import SamplingParams
 from labkit.engine.trace import Trace
 from labkit.errors import MissingModelError
 from labkit.lab.rung import Rung
+from labkit.lab.widgets.job import Report, unheard
 from labkit.model.load import LanguageModel, load
-
-Progress = Callable[..., None]
-"""`progress(done, total, text="")`; raises to stop a run that was cancelled."""
 
 _PASSAGE = (
     "A ferry leaves the harbour every morning before the fog lifts. It carries bread, letters and a few passengers who "
     "know each other by name. The captain counts the boxes, the passengers count the gulls, and nobody is in a hurry. "
 )
-
-
-def silent(done: float, total: float, text: str = "") -> None:
-    """Progress that nobody watches."""
 
 
 def real_model(rung: Rung) -> LanguageModel:
@@ -51,7 +43,7 @@ def answer(
     params: SamplingParams,
     *,
     loop: Loop = cached,
-    progress: Progress = silent,
+    progress: Report = unheard,
 ) -> Completion:
     """Generate, reporting every token."""
     generation = stream(lm, prompt, params, loop=loop)
@@ -66,7 +58,7 @@ def answer_of_length(
     output_tokens: int,
     *,
     loop: Loop = cached,
-    progress: Progress = silent,
+    progress: Report = unheard,
 ) -> Trace:
     """The trace of a prompt and an output of given lengths: what a step costs depends on lengths, not on words."""
     params = SamplingParams(max_tokens=output_tokens, ignore_eos=True)

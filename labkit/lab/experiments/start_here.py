@@ -8,11 +8,12 @@ from labkit.engine.metrics import tpot
 from labkit.engine.sampling import SamplingParams
 from labkit.lab.course import QUESTIONS
 from labkit.lab.errors import LabError
-from labkit.lab.experiments.answers import Progress, answer, answer_of_length, milliseconds, silent
+from labkit.lab.experiments.answers import answer, answer_of_length, milliseconds
 from labkit.lab.figures.lines import lines
 from labkit.lab.figures.timeline import timeline
 from labkit.lab.figures.tree import tree
 from labkit.lab.picture import Picture, Svg
+from labkit.lab.widgets.job import Report, unheard
 from labkit.model.load import LanguageModel
 
 COMPLAINTS: dict[str, int] = {
@@ -33,7 +34,7 @@ def chat(
     max_tokens: int,
     temperature: float,
     seed: int,
-    progress: Progress = silent,
+    progress: Report = unheard,
 ) -> Completion:
     """Answer one question in the model's chat format."""
     params = SamplingParams(max_tokens=max_tokens, temperature=temperature, seed=seed)
@@ -78,7 +79,7 @@ class Spread:
         )
 
 
-def spread(lm: LanguageModel, runs: int, output_tokens: int = 8, progress: Progress = silent) -> Spread:
+def spread(lm: LanguageModel, runs: int, output_tokens: int = 8, progress: Report = unheard) -> Spread:
     """Time the same short answer `runs` times, at least twice."""
     if runs < 2:
         raise LabError(f"runs = {runs}: to see a spread, take at least two")

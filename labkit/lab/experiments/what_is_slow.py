@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-import torch
-
 from labkit.bench import steps
-from labkit.bench.limits import Limits, measure_limits, reading
+from labkit.bench.limits import Limits, measure_limits, reading_weights
 from labkit.bench.timing import Timing, collect, interleaved, rounds
 from labkit.engine.generation import cached, naive
 from labkit.engine.trace import Trace
 from labkit.lab.errors import LabError
-from labkit.lab.experiments.answers import Progress, answer_of_length, milliseconds, silent
+from labkit.lab.experiments.answers import answer_of_length, milliseconds
 from labkit.lab.figures.bars import bars
 from labkit.lab.figures.lines import lines
 from labkit.lab.figures.roofline import Point, Roof, roofline
 from labkit.lab.picture import Picture
+from labkit.lab.rung import CPU, Rung
+from labkit.lab.widgets.job import Report, unheard
 from labkit.model.config import ModelConfig
 from labkit.model.load import LanguageModel
 from labkit.model.presets import preset
@@ -31,6 +31,16 @@ EVEN = 0.6
 def machine_limits(lm: LanguageModel) -> Limits:
     """What the model's device reaches in plain reading and plain matrix products of the model's type."""
     return measure_limits(lm.model.device, lm.model.dtype)
+
+
+def timed_model(rung: Rung, lm: LanguageModel) -> Transformer:
+    """The model whose steps are timed: the real one where the rung's shape is its own, else random weights of it.
+
+    A GPU is not filled by a model that a CPU can run, and timing needs no real weights.
+    """
+    if preset(rung.sizes.shape) == lm.config or rung.name == CPU:
+        return lm.model
+    return Transformer.random(rung.sizes.shape, device=rung.device, dtype=rung.dtype)
 
 
 def roof(limits: Limits) -> Roof:
@@ -58,7 +68,7 @@ def _point(phase: str, work: Work, seconds: float) -> Point:
 
 
 def step_times(
-    lm: LanguageModel, prompt_tokens: int, output_tokens: int, progress: Progress = silent
+    lm: LanguageModel, prompt_tokens: int, output_tokens: int, progress: Report = unheard
 ) -> dict[str, list[float]]:
     """Milliseconds of every step, without and with a KV cache, for the same prompt."""
     times = {}
@@ -89,7 +99,7 @@ class Sweep:
 
 
 def batch_sweep(
-    model: Transformer, batches: Sequence[int], context: int, repeats: int = 5, progress: Progress = silent
+    model: Transformer, batches: Sequence[int], context: int, repeats: int = 5, progress: Report = unheard
 ) -> Sweep:
     """Time a decode step at each batch size, in turns; the sizes must include 1."""
     candidates = {str(batch): steps.decode(model, batch, context) for batch in batches}
@@ -179,11 +189,9 @@ class Share:
         return self.measured / self.ceiling
 
 
-def share_of_ceiling(lm: LanguageModel, context: int = 64, repeats: int = 15) -> Share:
+def share_of_ceiling(model: Transformer, context: int = 64, repeats: int = 15) -> Share:
     """Batch-1 decode against weight bytes over bandwidth, both measured in turns; medians."""
-    weight_bytes = sum(weight.numel() * weight.element_size() for weight in lm.model.parameters())
-    buffer = torch.ones(weight_bytes // 4, device=lm.model.device)
-    candidates = {"read": reading(buffer), "decode": steps.decode(lm.model, 1, context)}
+    candidates = {"read": reading_weights(model), "decode": steps.decode(model, 1, context)}
     timings = interleaved(candidates, repeats, warmup=2)
     return Share(1 / timings["read"].median, 1 / timings["decode"].median)
 

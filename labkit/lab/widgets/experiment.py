@@ -11,7 +11,7 @@ from typing import Any
 
 from labkit.lab.errors import LabError, in_plain_words
 from labkit.lab.picture import Shown, png_bundle
-from labkit.lab.widgets.job import Job, Report
+from labkit.lab.widgets.job import Job, Report, unheard
 from labkit.lab.widgets.knobs import Knob
 from labkit.lab.widgets.view import View
 
@@ -62,7 +62,7 @@ class Experiment:
         """Run with these knob values (the others as they start), here and now. Raises LabError for a value no knob
         takes.
         """
-        return self._work(self._complete(values), _unheard)
+        return self._work(self._complete(values), unheard)
 
     @property
     def view(self) -> View:
@@ -121,7 +121,7 @@ class Experiment:
 
     def _turned(self) -> None:
         try:
-            self._finished(self._work(self._complete(self.view.values()), _unheard))
+            self._finished(self._work(self._complete(self.view.values()), unheard))
         except Exception as error:
             self._failed(error)
 
@@ -152,10 +152,6 @@ class Experiment:
         data, metadata = png_bundle(png, self.text) if png else ({}, {})
         widget = self.view.box._repr_mimebundle_()
         return {**widget, **data, "text/plain": repr(self)}, metadata
-
-
-def _unheard(done: float, total: float, text: str = "") -> None:
-    """Progress that nobody watches: a plain call, or work too quick for a bar."""
 
 
 def _check_knobs(run: Callable[..., Any], knobs: Mapping[str, Knob]) -> None:

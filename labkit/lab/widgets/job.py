@@ -16,6 +16,10 @@ Report = Callable[..., None]
 """`report(done, total, text="")`: how far the work is. Raises Cancelled once Cancel was pressed."""
 
 
+def unheard(done: float, total: float, text: str = "") -> None:
+    """Progress that nobody watches: a plain call, or work too quick for a bar."""
+
+
 SECONDS_BETWEEN_REPORTS = 0.05
 """Progress is shown no more often than this: a browser drawn into by every token would fall behind."""
 
