@@ -46,7 +46,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x @ weight.T + bias` by the fastest product for this device and this many rows: `x` [T, in] → [T,
     out].
     """
-    if x.device.type != "cpu" or x.shape[0] > FEW_ROWS or torch.is_grad_enabled():
+    if not x.is_cpu or x.shape[0] > FEW_ROWS or torch.is_grad_enabled():
         return F.linear(x, weight, bias)
     product = few_rows_product(x, weight)
     return product if bias is None else product + bias
@@ -94,7 +94,7 @@ class RMSNorm(Layer):
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` [..., size] → [..., size]; computed in fp32 whatever the type of `x`."""
-        if x.device.type != "cpu" or x.dtype != torch.float32 or torch.is_grad_enabled():
+        if not x.is_cpu or x.dtype != torch.float32 or torch.is_grad_enabled():
             return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
         # The same in five operations: on a CPU F.rms_norm is a chain of ten, and in a decode step, where every
         # layer's weights push the code out of the caches, their overhead is a twentieth of the time.
