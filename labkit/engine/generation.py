@@ -99,7 +99,7 @@ class Generation:
     def __init__(self, lm: LanguageModel, prompt: list[int], params: SamplingParams, loop: Loop) -> None:
         self._params = params
         self._start = perf_counter()
-        self._sampler = Sampler(params, lm.model.device)
+        self._sampler = Sampler(params)
         room = lm.config.max_positions - len(prompt)
         self._steps = loop(lm.model, prompt, min(params.max_tokens, room), self._sampler)
         self._ends = {*params.stop_token_ids, *(() if params.ignore_eos else lm.tokenizer.eos_ids)}

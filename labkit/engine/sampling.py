@@ -3,9 +3,15 @@
 Temperature flattens or sharpens the distribution; top-k, top-p and min-p cut its tail, in that order, each on
 what the one before left (top-k: Fan et al. 2018; top-p: Holtzman et al., arXiv 1904.09751; min-p: arXiv
 2407.01082). Greedy decoding is the limit of temperature 0.
+
+Each request draws from its own stream of uniform numbers, by inverting the cumulative distribution. So what it
+gets does not depend on who shares the batch, nor on the device's random generator.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
+from random import Random
 
 import torch
 from torch import Tensor
@@ -26,6 +32,7 @@ class SamplingParams:
     - `stop`: a string or strings that end the output and are not part of it.
     - `stop_token_ids`: tokens that end the output, besides the model's own end tokens.
     - `logprobs`: None for none, else how many of the likeliest tokens to report beside the chosen one.
+    - `n`: how many samples of the same prompt; with a seed, each has its own stream.
     - `ignore_eos`: disregard the model's own end tokens (for measurements of a fixed length).
     """
 
@@ -38,6 +45,7 @@ class SamplingParams:
     stop: str | tuple[str, ...] = ()
     stop_token_ids: tuple[int, ...] = ()
     logprobs: int | None = None
+    n: int = 1
     ignore_eos: bool = False
 
     def __post_init__(self) -> None:
@@ -48,6 +56,7 @@ class SamplingParams:
         _require(self.top_k >= 0, "top_k", self.top_k, "0 (off) or positive")
         _require(0 < self.top_p <= 1, "top_p", self.top_p, "above 0 and at most 1 (off)")
         _require(0 <= self.min_p <= 1, "min_p", self.min_p, "from 0 (off) to 1")
+        _require(self.n >= 1, "n", self.n, "at least 1")
         _require("" not in self.stop_strings, "stop", self.stop, "non-empty strings")
         _require(
             self.logprobs is None or self.logprobs >= 0,
@@ -69,32 +78,63 @@ def _require(holds: bool, name: str, value: object, remedy: str) -> None:
 
 def distribution(logits: Tensor, params: SamplingParams) -> Tensor:
     """The probabilities that `params` draws from: `logits` [V] → [V] in fp32; one-hot if greedy."""
+    return distributions(logits.unsqueeze(0), [params])[0]
+
+
+def distributions(logits: Tensor, params: Sequence[SamplingParams]) -> Tensor:
+    """Row b's probabilities under `params[b]`: `logits` [B, V] → [B, V] in fp32; one-hot where greedy."""
     scores = logits.float()
-    if params.temperature == 0:
-        return torch.zeros_like(scores).index_fill_(0, scores.argmax(), 1.0)
+    best = scores.max(dim=-1, keepdim=True)
+    temperature = _column(scores, [one.temperature or 1.0 for one in params])
     # Subtracting the maximum first keeps a tiny temperature from overflowing.
-    probabilities = torch.softmax((scores - scores.max()) / params.temperature, dim=-1)
-    if params.top_k:
-        kth = probabilities.topk(min(params.top_k, probabilities.numel())).values[-1]
-        probabilities = _keep(probabilities, probabilities >= kth)
-    if params.top_p < 1:
-        probabilities = _keep(probabilities, _in_nucleus(probabilities, params.top_p))
-    if params.min_p:
-        probabilities = _keep(probabilities, probabilities >= params.min_p * probabilities.max())
-    return probabilities
+    probabilities = torch.softmax((scores - best.values) / temperature, dim=-1)
+    for row, one in enumerate(params):
+        if one.temperature == 0:
+            probabilities[row] = 0
+            probabilities[row, best.indices[row]] = 1
+    cut = [row for row, one in enumerate(params) if one.top_k or one.top_p < 1]
+    if cut:
+        probabilities[cut] = _without_tails(probabilities[cut], [params[row] for row in cut])
+    if any(one.min_p for one in params):
+        floor = _column(scores, [one.min_p for one in params]) * probabilities.amax(dim=-1, keepdim=True)
+        probabilities *= probabilities >= floor
+    return probabilities / probabilities.sum(dim=-1, keepdim=True)
 
 
-def _keep(probabilities: Tensor, kept: Tensor) -> Tensor:
-    masked = probabilities * kept
-    return masked / masked.sum()
+def _without_tails(probabilities: Tensor, params: Sequence[SamplingParams]) -> Tensor:
+    """Top-k, then top-p on what it left. A token stays in the nucleus while the likelier ones do not yet add up to
+    top_p, so the likeliest is always in.
+    """
+    vocabulary = probabilities.shape[-1]
+    descending, order = probabilities.sort(dim=-1, descending=True)
+    last = [min(one.top_k or vocabulary, vocabulary) - 1 for one in params]
+    kth = descending.gather(-1, torch.tensor(last, device=order.device).unsqueeze(-1))
+    descending = descending * (descending >= kth)
+    top_p = _column(probabilities, [one.top_p if one.top_p < 1 else inf for one in params])
+    kept = descending.cumsum(dim=-1) - descending < top_p * descending.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probabilities).scatter_(-1, order, descending * kept)
 
 
-def _in_nucleus(probabilities: Tensor, top_p: float) -> Tensor:
-    """The tokens whose likelier competitors do not yet add up to `top_p`: the likeliest is always in."""
-    descending, order = probabilities.sort(descending=True)
-    kept = torch.empty_like(order, dtype=torch.bool)
-    kept[order] = descending.cumsum(0) - descending < top_p
-    return kept
+def _column(like: Tensor, values: list[float]) -> Tensor:
+    return torch.tensor(values, device=like.device, dtype=torch.float32).unsqueeze(-1)
+
+
+def draw(logits: Tensor, params: Sequence[SamplingParams], streams: Sequence[Random]) -> list[int]:
+    """The next token of every row: `logits` [B, V], row b under `params[b]`, with a number from `streams[b]` unless
+    it is greedy. Reads the device once.
+    """
+    sampled = [row for row, one in enumerate(params) if one.temperature > 0]
+    tokens = logits.argmax(dim=-1)
+    if sampled:
+        rows = distributions(logits[sampled], [params[row] for row in sampled]).double().cumsum(dim=-1)
+        # The first token whose cumulative probability exceeds the number: one of probability 0 never does.
+        numbers = torch.tensor(
+            [streams[row].random() for row in sampled], dtype=torch.float64, device=rows.device
+        )
+        points = numbers.unsqueeze(-1) * rows[:, -1:]
+        tokens[sampled] = torch.searchsorted(rows, points, right=True).squeeze(-1)
+    drawn: list[int] = tokens.tolist()
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -111,27 +151,21 @@ class TokenLogprobs:
 class Sampler:
     """Draws one request's tokens; keeps their log-probabilities if asked to."""
 
-    def __init__(self, params: SamplingParams, device: torch.device) -> None:
+    def __init__(self, params: SamplingParams) -> None:
         self.params = params
         self.logprobs: list[TokenLogprobs] = []
-        self._generator = torch.Generator(device=device)
-        if params.seed is None:
-            self._generator.seed()
-        else:
-            self._generator.manual_seed(params.seed)
+        self._stream = Random(params.seed)
 
     def __call__(self, logits: Tensor) -> int:
         """Draw the next token from its scores, `logits` [V]."""
-        if self.params.temperature == 0:
-            token = int(logits.argmax())
-        else:
-            token = int(torch.multinomial(distribution(logits, self.params), 1, generator=self._generator))
+        (token,) = draw(logits.unsqueeze(0), [self.params], [self._stream])
         if self.params.logprobs is not None:
-            self.logprobs.append(_logprobs(logits, token, self.params.logprobs))
+            self.logprobs.append(token_logprobs(logits, token, self.params.logprobs))
         return token
 
 
-def _logprobs(logits: Tensor, token: int, count: int) -> TokenLogprobs:
+def token_logprobs(logits: Tensor, token: int, count: int) -> TokenLogprobs:
+    """The log-probability of `token` and of the `count` likeliest, from `logits` [V]."""
     logs = torch.log_softmax(logits.float(), dim=-1)
     best = logs.topk(min(count, logs.numel()))
     top = dict(zip(best.indices.tolist(), best.values.tolist(), strict=True))

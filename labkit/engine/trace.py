@@ -12,37 +12,60 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labkit.errors import LabkitError
+from labkit.kvcache.manager import Usage
 
-FinishReason = Literal["stop", "length"]
-"""Why an output ended: an end token, stop token or stop string; or max_tokens or the end of the model's
-context.
+FinishReason = Literal["stop", "length", "cancelled", "refused"]
+"""Why an output ended: an end token, stop token or stop string; max_tokens or the end of the model's context; its
+client's wish; or it could never be served.
 """
 
-_HEADER = {"trace": "labkit", "version": 1}
+EventKind = Literal["admit", "preempt", "fork", "finish"]
+
+_HEADER = {"trace": "labkit", "version": 2}
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to a sequence at the beginning or end of a step, and how many tokens it concerns:
+    admit (tokens to compute), preempt (computed tokens lost), fork (tokens shared), finish (tokens generated).
+    """
+
+    kind: EventKind
+    id: str
+    tokens: int
 
 
 @dataclass
 class Step:
-    """One forward pass: when it began, how long it took, and how many tokens of each request it computed.
+    """One forward pass: when it began, how long it took, and how many tokens of each sequence it computed.
 
-    `tokens` maps a request's id to (prefill, decode): tokens computed only to fill the context, and tokens
-    that had just been generated.
+    - `tokens`: from a sequence's id to (prefill, decode): tokens computed only to fill the context, and tokens that
+      had just been generated.
+    - `padding`: rows computed and thrown away.
+    - `usage`: the slots of the KV cache while it ran, if there is a pool.
+    - `waiting`, `running`: sequences in the queue and in the batch.
     """
 
     start: float
     seconds: float
     tokens: dict[str, tuple[int, int]]
+    padding: int = 0
+    usage: Usage | None = None
+    waiting: int = 0
+    running: int = 0
+    events: list[Event] = field(default_factory=list)
 
 
 @dataclass
 class RequestRecord:
-    """One request: when it arrived, its prompt's length, and when each of its output tokens was there."""
+    """One output: when its request arrived, its prompt's length, and when each of its tokens was there."""
 
     id: str
     arrival: float
     prompt_tokens: int
     token_times: list[float] = field(default_factory=list)
     finish_reason: FinishReason | None = None
+    started: float | None = None  # the beginning of the first step that computed any of it
 
 
 @dataclass
@@ -85,8 +108,15 @@ class Trace:
             if record != _HEADER:
                 raise ValueError(f"the header is {record}, not {_HEADER}")
         elif "step" in record:
-            step = record["step"]
-            tokens = {name: (prefill, decode) for name, (prefill, decode) in step.pop("tokens").items()}
-            self.steps.append(Step(**step, tokens=tokens))
+            self.steps.append(_step(**record["step"]))
         else:
             self.requests.append(RequestRecord(**record["request"]))
+
+
+def _step(tokens: dict[str, Any], usage: dict[str, int] | None, events: list[Any], **rest: Any) -> Step:
+    return Step(
+        tokens={name: (prefill, decode) for name, (prefill, decode) in tokens.items()},
+        usage=None if usage is None else Usage(**usage),
+        events=[Event(**event) for event in events],
+        **rest,
+    )

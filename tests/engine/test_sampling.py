@@ -1,5 +1,7 @@
 """Cuts agree with transformers' own, draws follow the distribution, and values out of range are refused."""
 
+from random import Random
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
-from labkit.engine.sampling import Sampler, SamplingParams, distribution
+from labkit.engine.sampling import Sampler, SamplingParams, distribution, distributions, draw
 from labkit.errors import RequestError
 
 params = st.builds(
@@ -48,12 +50,24 @@ def test_draws_follow_the_distribution():
     logits = torch.randn(12, generator=torch.Generator().manual_seed(0)) * 1.5
     params = SamplingParams(temperature=0.8, top_k=9, seed=7)
     expected = distribution(logits, params) * 20_000
-    sampler = Sampler(params, torch.device("cpu"))
+    sampler = Sampler(params)
     counts = torch.bincount(torch.tensor([sampler(logits) for _ in range(20_000)]), minlength=12)
     kept = expected > 0
     assert counts[~kept].sum() == 0
     statistic = ((counts - expected)[kept] ** 2 / expected[kept]).sum()
     assert statistic < 31.83  # the 0.9999 quantile with 8 degrees of freedom
+
+
+@settings(max_examples=50, deadline=None)
+@given(rows=st.lists(params | st.just(SamplingParams()), min_size=1, max_size=6), seed=st.integers(0, 10_000))
+def test_a_row_of_a_batch_is_drawn_as_if_it_were_alone(rows, seed):
+    logits = torch.randn(len(rows), 40, generator=torch.Generator().manual_seed(seed)) * 3
+    together = distributions(logits, rows)
+    for row, one in enumerate(rows):
+        torch.testing.assert_close(together[row], distribution(logits[row], one))
+    drawn = draw(logits, rows, [Random(seed + row) for row in range(len(rows))])
+    alone = [draw(logits[row : row + 1], [rows[row]], [Random(seed + row)])[0] for row in range(len(rows))]
+    assert drawn == alone
 
 
 def test_greedy_is_the_limit_of_low_temperature():
@@ -80,6 +94,7 @@ def test_extreme_temperatures_stay_finite(temperature):
         {"min_p": 1.5},
         {"stop": ("",)},
         {"logprobs": -1},
+        {"n": 0},
     ],
 )
 def test_a_value_out_of_range_is_refused_by_name(wrong):
