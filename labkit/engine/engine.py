@@ -8,7 +8,6 @@ batching; put in a cost model and a virtual clock and it is a simulator.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from collections.abc import Sequence as Many
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import count
@@ -140,8 +139,8 @@ class Engine:
         shown = 0
         try:
             while output.finish_reason is None or shown < len(output.text):
-                if shown == len(output.text):
-                    self.step() or self._idle(None)
+                if shown == len(output.text) and not self.step():
+                    self._idle(None)
                 if shown < len(output.text):
                     piece, shown = output.text[shown:], len(output.text)
                     yield piece

@@ -55,11 +55,12 @@ class TorchExecutor:
         tokens = [token for chunk in chunks for token in chunk.sequence.tokens[chunk.start : chunk.end]]
         positions = [position for chunk in chunks for position in range(chunk.start, chunk.end)]
         padding = [0] * batch.padding
-        return self.model(
+        hidden: Tensor = self.model(
             torch.tensor(tokens + padding, device=device),
             torch.tensor(positions + padding, device=device),
             _StepAttention(self.store, self._layout(chunks), self._slots(chunks), self.backend),
         )
+        return hidden
 
     def _layout(self, chunks: Sequence[Chunk]) -> Layout:
         config = self.model.config

@@ -47,7 +47,7 @@ class Output:
 
     def close(self) -> None:
         """The sequence has ended: show what was held back, and note why."""
-        if self.stream is not None and not self.stream.stopped:
+        if self.stream is not None:
             self.text += self.stream.finish()
             if self.stream.stopped:
                 self.sequence.finish_reason = "stop"

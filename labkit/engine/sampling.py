@@ -10,7 +10,6 @@ gets does not depend on who shares the batch, nor on the device's random generat
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 from random import Random
 
 import torch
@@ -102,17 +101,18 @@ def distributions(logits: Tensor, params: Sequence[SamplingParams]) -> Tensor:
 
 
 def _without_tails(probabilities: Tensor, params: Sequence[SamplingParams]) -> Tensor:
-    """Top-k, then top-p on what it left. A token stays in the nucleus while the likelier ones do not yet add up to
-    top_p, so the likeliest is always in.
+    """Top-k, then top-p on what it left: a token stays while it and the less likely ones add up to more than 1 - top_p,
+    so the likeliest is always in.
     """
     vocabulary = probabilities.shape[-1]
     descending, order = probabilities.sort(dim=-1, descending=True)
     last = [min(one.top_k or vocabulary, vocabulary) - 1 for one in params]
     kth = descending.gather(-1, torch.tensor(last, device=order.device).unsqueeze(-1))
     descending = descending * (descending >= kth)
-    top_p = _column(probabilities, [one.top_p if one.top_p < 1 else inf for one in params])
-    kept = descending.cumsum(dim=-1) - descending < top_p * descending.sum(dim=-1, keepdim=True)
-    return torch.zeros_like(probabilities).scatter_(-1, order, descending * kept)
+    tails = descending.flip(-1).cumsum(dim=-1).flip(-1)  # summed from the small end, which loses the least
+    cut = _column(probabilities, [1 - one.top_p for one in params])
+    kept = descending * (tails > cut * descending.sum(dim=-1, keepdim=True))
+    return torch.zeros_like(probabilities).scatter_(-1, order, kept)
 
 
 def _column(like: Tensor, values: list[float]) -> Tensor:

@@ -7,7 +7,6 @@ grows with arrival time, so however unfavourable a request's key is, after a whi
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
-from itertools import count
 
 from labkit.engine.request import Request, Sequence
 

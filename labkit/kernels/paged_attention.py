@@ -164,4 +164,5 @@ def _sampled_product(starts: Tensor, columns: Tensor, zeros: Tensor, q: Tensor, 
         warnings.simplefilter("ignore")  # torch calls its compressed-row layout a beta, once
         shape = (q.shape[0], keys.shape[0])
         pattern = torch.sparse_csr_tensor(starts, columns, zeros, shape, check_invariants=False)
-    return torch.sparse.sampled_addmm(pattern, q, keys.t(), beta=0.0).values()
+    product: Tensor = torch.sparse.sampled_addmm(pattern, q, keys.t(), beta=0.0)
+    return product.values()

@@ -37,8 +37,8 @@ def test_a_saved_trace_is_read_back(trace, tmp_path_factory):
     [
         ("", "empty"),
         ('{"trace": "labkit", "version": 9}\n', "line 1"),
-        ('{"trace": "labkit", "version": 1}\n{"step": {"start": 0}}\n', "line 2"),
-        ('{"trace": "labkit", "version": 1}\n{"nonsense": 1}\n', "line 2"),
+        ('{"trace": "labkit", "version": 2}\n{"step": {"start": 0}}\n', "line 2"),
+        ('{"trace": "labkit", "version": 2}\n{"nonsense": 1}\n', "line 2"),
         ("not json\n", "line 1"),
     ],
 )

@@ -7,7 +7,7 @@ sequence may join the batch and when it leaves.
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Many
 from itertools import count
 
@@ -58,7 +58,7 @@ class Scheduler(ABC):
         """The next step's work; without chunks if there is nothing to do at `now` seconds."""
 
     def update(self, batch: Batch, tokens: Many[int]) -> list[Sequence]:
-        """The step is done: `tokens` has one for each chunk that emits, in order. Returns the sequences that got one."""
+        """The step is done: `tokens` has one for each chunk that emits, in order. Returns who got one."""
         emitted = []
         for chunk in batch.chunks:
             emits = chunk.emits
@@ -67,7 +67,6 @@ class Scheduler(ABC):
                 emitted.append(chunk.sequence)
         for sequence, token in zip(emitted, tokens, strict=True):
             sequence.append(token)
-            self._emitted(sequence)
             if sequence.finish_reason is not None:
                 self._leave(sequence)
         return emitted
@@ -120,11 +119,15 @@ class Scheduler(ABC):
         self.manager.free(sequence)
         self._note("finish", sequence, len(sequence.output))
 
-    def _emitted(self, sequence: Sequence) -> None:
-        """Called for each sequence that got a token, before a finished one leaves."""
-
-    def _chunk(self, sequence: Sequence, count: int) -> Chunk:
-        return Chunk(sequence, sequence.num_computed, count, self.manager.table(sequence))
+    def _batch(self, shares: Iterable[tuple[Sequence, int]]) -> Batch:
+        """The step in which each sequence computes its share of tokens; single tokens come first."""
+        chunks = [
+            Chunk(sequence, sequence.num_computed, share, self.manager.table(sequence))
+            for sequence, share in shares
+            if share
+        ]
+        chunks.sort(key=lambda chunk: chunk.count > 1)
+        return Batch(chunks, self.manager.take_copies())
 
     def _note(self, kind: EventKind, sequence: Sequence, tokens: int) -> None:
         self.events.append(Event(kind, sequence.id, tokens))

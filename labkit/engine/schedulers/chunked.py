@@ -44,7 +44,8 @@ class ChunkedScheduler(ContinuousScheduler):
         super().__init__(manager, max_sequences, order)
         if token_budget < max_sequences:
             raise ConfigError(
-                f"token_budget {token_budget} is less than max_sequences {max_sequences}: raise the one or lower the other"
+                f"token_budget {token_budget} is less than max_sequences {max_sequences}: everybody must be able "
+                "to decode, so raise the one or lower the other"
             )
         self.token_budget = token_budget
         self._left = 0

@@ -37,12 +37,18 @@ class ContinuousScheduler(Scheduler):
 
     def schedule(self, now: float) -> Batch:
         """Everybody who runs, and as many newcomers as fit."""
-        if self._make_room():  # after a preemption memory is short: nobody is let in
+        if self._make_room() or not self.running:  # after a preemption memory is short: nobody is let in
             self._start(base.admit(self.waiting, self._seats(), self._reserve))
         shares = self._shares([sequence.remaining for sequence in self.running])
-        chunks = [self._chunk(one, share) for one, share in zip(self.running, shares, strict=True) if share]
-        chunks.sort(key=lambda chunk: chunk.count > 1)
-        return Batch(chunks, self.manager.take_copies())
+        return self._batch(zip(self.running, shares, strict=True))
+
+    def update(self, batch: Batch, tokens: Many[int]) -> list[Sequence]:
+        """See `Scheduler.update`; where a prompt has now been computed, its other samples start."""
+        parents = [chunk.sequence for chunk in batch.chunks if chunk.emits and chunk.sequence.children]
+        for parent in parents:
+            parent.num_computed = parent.prompt_tokens
+            self._start_children(parent)
+        return super().update(batch, tokens)
 
     def _shares(self, remaining: list[int]) -> list[int]:
         """How many of its remaining tokens each running sequence computes in this step."""
@@ -73,13 +79,13 @@ class ContinuousScheduler(Scheduler):
         sequence.num_computed = 0
         self.waiting.push(sequence)
 
-    def _emitted(self, sequence: Sequence) -> None:
-        """The prompt is computed: the other samples of it can start."""
-        children, sequence.children = sequence.children, []
+    def _start_children(self, parent: Sequence) -> None:
+        """The prompt is computed: the other samples take seats beside their parent, or line up."""
+        children, parent.children = parent.children, []
         for child in children:
             if child.finish_reason is None:
                 self._enqueue(child)
-                if self._seats() > 0 and self._fork(sequence, child):
+                if self._seats() > 0 and self._fork(parent, child):
                     self.waiting.discard(child)
 
     def _fork(self, parent: Sequence, child: Sequence) -> bool:

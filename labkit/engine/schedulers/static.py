@@ -21,10 +21,8 @@ class StaticScheduler(Scheduler):
         """A step of the batch; of a new one if none runs."""
         if not self.running and self._ready(now):
             self._start(base.admit(self.waiting, self.max_sequences, self._reserve))
-        alive = [sequence for sequence in self.running if sequence.finish_reason is None]
-        chunks = [self._chunk(sequence, sequence.remaining) for sequence in alive]
-        height = max((chunk.count for chunk in chunks), default=0)
-        batch = Batch(chunks)
+        batch = self._batch((one, one.remaining) for one in self.running if one.finish_reason is None)
+        height = max((chunk.count for chunk in batch.chunks), default=0)
         batch.padding = height * len(self.running) - batch.tokens
         return batch
 
