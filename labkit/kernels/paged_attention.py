@@ -44,7 +44,7 @@ class Layout:
         )  # fmt: skip
 
     def slots(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        """The slots of every context, [B, longest S], padded with some slot; and which of them count, the same shape."""
+        """The slots of every context, [B, longest S], padded with some slot; and which count, the same shape."""
         size, longest = self.block_size, max(self.contexts)
         width = -(-longest // size)
         tables = [list(table[:width]) for table in self.tables]

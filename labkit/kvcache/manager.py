@@ -5,7 +5,7 @@ write and read, and counts what is wasted while it does. Two answers live beside
 consecutive slots for each sequence (`strips`), and blocks from anywhere (`paged`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -85,7 +85,7 @@ class KVManager(Protocol):
     def free(self, holder: Holder) -> None:
         """Take back all that `holder` has; nothing if it has none."""
 
-    def table(self, holder: Holder) -> list[int]:
+    def table(self, holder: Holder) -> Sequence[int]:
         """The blocks of `holder`, in order: its token p is in slot `table[p // block_size] * block_size + p %
         block_size`.
         """

@@ -11,7 +11,7 @@ caps the batch, or when all sequences have one length that is known beforehand.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from labkit.errors import ConfigError
 from labkit.kvcache.blocks import BlockPool
@@ -23,7 +23,7 @@ def blocks_for(tokens: int, block_size: int) -> int:
     return -(-tokens // block_size)
 
 
-def slot_of(table: list[int], position: int, block_size: int) -> int:
+def slot_of(table: Sequence[int], position: int, block_size: int) -> int:
     """The slot of the token at `position`: its block's first slot, and the offset in the block."""
     return table[position // block_size] * block_size + position % block_size
 
@@ -63,7 +63,7 @@ class PagedManager:
         missing = max(0, blocks_for(tokens, self.block_size) - len(table))
         shared = self._shared_from(table, holder.num_computed // self.block_size)
         needed = missing + len(shared)
-        if needed > self.pool.free or needed and self.pool.free - needed < blocks_for(spare, self.block_size):
+        if needed and self.pool.free - needed < blocks_for(spare, self.block_size):
             return False
         for index in shared:
             self._copy_on_write(table, index)
@@ -104,15 +104,31 @@ class PagedManager:
 
     def usage(self, holders: Iterable[Holder]) -> Usage:
         """A block's waste is what its holders will not fill; a shared block is full or counts for its fullest."""
+        holders = list(holders)
+        held = len(self.pool) - self.pool.free
+        shared = sum(len(self.table(holder)) for holder in holders) != held
+        used, wanted = self._fill_of_blocks(holders) if shared else self._fill_of_tables(holders)
+        held *= self.block_size
+        return Usage(used, wanted - used, held - wanted, 0, self.free_slots)
+
+    def _fill_of_tables(self, holders: list[Holder]) -> tuple[int, int]:
+        """Slots filled, and slots that will be, where no block has two holders."""
+        used = wanted = 0
+        for holder in holders:
+            room = len(self.table(holder)) * self.block_size
+            used += holder.num_computed
+            wanted += max(holder.num_computed, min(room, holder.final_tokens))
+        return used, wanted
+
+    def _fill_of_blocks(self, holders: list[Holder]) -> tuple[int, int]:
+        """The same, each block counted once."""
         size, filled, wanted = self.block_size, Counter[int](), Counter[int]()
         for holder in holders:
             for index, block in enumerate(self.table(holder)):
                 first = index * size
                 filled[block] = max(filled[block], min(size, holder.num_computed - first))
-                wanted[block] = max(wanted[block], min(size, holder.final_tokens - first))
-        used, held = filled.total(), len(self.pool) - self.pool.free
-        reserved = sum(max(0, wanted[block] - filled[block]) for block in wanted)
-        return Usage(used, reserved, held * size - used - reserved, 0, self.free_slots)
+                wanted[block] = max(wanted[block], filled[block], min(size, holder.final_tokens - first))
+        return filled.total(), wanted.total()
 
     def check_invariants(self, holders: Iterable[Holder]) -> None:
         """Free + held = all; reference counts equal the tables that point there; no slot has two writers."""

@@ -61,10 +61,10 @@ class StripManager:
         """A lone sequence gets the longest strip."""
         return self.longest
 
-    def table(self, holder: Holder) -> list[int]:
+    def table(self, holder: Holder) -> range:
         """The slots of the strip of `holder`."""
-        start, length = self._strips.get(holder.id, (0, 0))
-        return list(range(start, start + length))
+        start, length = self.strip(holder)
+        return range(start, start + length)
 
     def strip(self, holder: Holder) -> tuple[int, int]:
         """(start, length) of the strip of `holder`; the length is 0 if it has none."""

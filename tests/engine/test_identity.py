@@ -155,6 +155,6 @@ def test_a_sample_is_the_same_whoever_shares_its_batch(lm, seed, options, count)
 
 
 def test_a_manager_of_each_kind_holds_what_it_says(lm):
-    for cache in ("paged", *RESERVES):
-        manager = make_manager(cache, 200, 16, lm.config)
+    for name in ("paged", *RESERVES):
+        manager = make_manager(name, 200, 16, lm.config)
         assert manager.largest() <= manager.slots <= 200
