@@ -13,20 +13,34 @@ _HOMES = {
     "ModelConfig": "labkit.model.config",
     "preset": "labkit.model.presets",
     "SamplingParams": "labkit.engine.sampling",
+    "Request": "labkit.engine.request",
+    "build_engine": "labkit.engine.build",
     "generate": "labkit.engine.generation",
     "stream": "labkit.engine.generation",
 }
 
 if TYPE_CHECKING:
+    from labkit.engine.build import build_engine as build_engine
     from labkit.engine.generation import generate as generate
     from labkit.engine.generation import stream as stream
+    from labkit.engine.request import Request as Request
     from labkit.engine.sampling import SamplingParams as SamplingParams
     from labkit.model.config import ModelConfig as ModelConfig
     from labkit.model.load import load as load
     from labkit.model.presets import preset as preset
     from labkit.model.transformer import Transformer as Transformer
 
-__all__ = ["ModelConfig", "SamplingParams", "Transformer", "generate", "load", "preset", "stream"]
+__all__ = [
+    "ModelConfig",
+    "Request",
+    "SamplingParams",
+    "Transformer",
+    "build_engine",
+    "generate",
+    "load",
+    "preset",
+    "stream",
+]
 
 
 def __getattr__(name: str) -> Any:

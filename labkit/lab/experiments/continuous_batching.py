@@ -1,26 +1,17 @@
-"""Notebook 04: one engine under five schedulers, the rows a batch wastes, and the time users wait.
-
-Rates are given as a load, the share of what this machine can serve at best, so that the same knobs mean the same on a
-laptop and on a GPU.
-"""
+"""Notebook 04: one engine under five schedulers, the rows a batch wastes, and the time users wait."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 from statistics import fmean, median
 from typing import Any
 
 from labkit.bench.timing import Timing, interleaved
-from labkit.engine.batch import Batch, Result
-from labkit.engine.build import build_engine
-from labkit.engine.executor import Executor
-from labkit.engine.metrics import itl, output_throughput, ttft
+from labkit.engine.metrics import busy_seconds, gaps, waits
 from labkit.engine.request import Request
-from labkit.engine.sampling import SamplingParams
 from labkit.engine.trace import Trace
-from labkit.lab.experiments.answers import milliseconds
+from labkit.lab.experiments.serving import MEAN_TOKENS, SEATS, requests, serve
 from labkit.lab.figures.bars import bars
-from labkit.lab.figures.histogram import histogram, percentile
+from labkit.lab.figures.histogram import histogram
 from labkit.lab.figures.lines import lines
 from labkit.lab.figures.slots_gantt import slots_gantt
 from labkit.lab.picture import Picture
@@ -29,10 +20,8 @@ from labkit.model.load import LanguageModel
 from labkit.model.presets import preset
 from labkit.simulate.hardware import hardware
 from labkit.simulate.roofline import decode_work, floor_seconds
-from labkit.workload import arrivals, lengths
+from labkit.workload import lengths
 
-SEATS, PROMPT_TOKENS, MEAN_TOKENS, REQUESTS = 8, 16, 24, 32
-LONGEST = 8 * MEAN_TOKENS
 CONCEPTS = {
     "sequential": "draft",
     "static": "wasted",
@@ -42,103 +31,6 @@ CONCEPTS = {
 }
 
 
-class _Heard:
-    """An executor that reports the tokens it has made; a report is where a cancelled run ends."""
-
-    def __init__(self, executor: Executor, total: int, report: Report) -> None:
-        self.executor, self.total, self.report, self.done = executor, total, report, 0
-
-    def execute(self, batch: Batch) -> Result:
-        """The batch, computed, after a report."""
-        self.report(self.done, self.total, f"{self.done} of {self.total} tokens")
-        result = self.executor.execute(batch)
-        self.done += len(result.tokens)
-        return result
-
-
-def requests(
-    lm: LanguageModel,
-    outputs: Sequence[int],
-    times: Sequence[float] | None = None,
-    prompt_tokens: int = PROMPT_TOKENS,
-) -> list[Request]:
-    """Requests for outputs of exactly these lengths, at these times (default: all at the start); random prompts."""
-    draw, vocabulary = Random("prompts"), lm.config.vocab_size
-    return [
-        Request(
-            tuple(draw.randrange(vocabulary) for _ in range(prompt_tokens)),
-            SamplingParams(max_tokens=tokens, ignore_eos=True), time, expected=tokens,
-        )
-        for tokens, time in zip(outputs, times or arrivals.together(len(outputs)), strict=True)
-    ]  # fmt: skip
-
-
-def serve(
-    lm: LanguageModel,
-    asked: Sequence[Request],
-    scheduler: str = "continuous",
-    seats: int = SEATS,
-    progress: Report = unheard,
-    **options: Any,
-) -> Trace:
-    """The trace of these requests under a scheduler, with memory to spare for `seats` of them."""
-    longest = max(len(request.prompt) + request.params.max_tokens for request in asked)
-    engine = build_engine(
-        lm, scheduler=scheduler, max_sequences=seats, pool_tokens=2 * seats * (longest + 16), **options
-    )
-    total = sum(request.params.max_tokens for request in asked)
-    engine.executor = _Heard(engine.executor, total, progress)
-    engine.run(asked)
-    return engine.trace
-
-
-def best_rate(lm: LanguageModel, seats: int = SEATS) -> float:
-    """Output tokens a second when every seat is taken and all outputs have one length; the better of two runs."""
-    asked = requests(lm, lengths.fixed(2 * seats, MEAN_TOKENS))
-    return max(output_throughput(serve(lm, asked, seats=seats)) or 0.0 for _ in range(2))
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """What users do: `load` as a share of `best_rate` tokens a second, burstiness of arrivals and spread of output
-    lengths as coefficients of variation.
-    """
-
-    best_rate: float
-    load: float = 1.0
-    burstiness: float = 1.0
-    spread: float = 1.0
-    count: int = REQUESTS
-
-    @property
-    def outputs(self) -> list[int]:
-        """Output lengths, tokens."""
-        return lengths.lognormal(self.count, MEAN_TOKENS, self.spread, LONGEST)
-
-    @property
-    def times(self) -> list[float]:
-        """Arrival times, seconds."""
-        return arrivals.bursty(self.count, self.load * self.best_rate / MEAN_TOKENS, self.burstiness)
-
-
-def under_load(
-    lm: LanguageModel,
-    traffic: Traffic,
-    schedulers: Sequence[str],
-    seats: int = SEATS,
-    budget: int = 64,
-    progress: Report = unheard,
-) -> dict[str, Trace]:
-    """The same traffic under each scheduler; `budget` is that of the chunked one, in tokens a step."""
-    asked = requests(lm, traffic.outputs, traffic.times)
-    return {
-        name: serve(
-            lm, asked, name, seats, progress, **({"token_budget": budget} if name == "chunked" else {})
-        )
-        for name in schedulers
-    }
-
-
 def draw_seats(traces: Mapping[str, Trace]) -> Picture:
     """The seats over the time."""
     return slots_gantt(traces, over="seconds")
@@ -146,8 +38,7 @@ def draw_seats(traces: Mapping[str, Trace]) -> Picture:
 
 def draw_ttft(traces: Mapping[str, Trace]) -> Picture:
     """How long users waited for their first token, by scheduler."""
-    series = {name: [1000 * wait for r in trace.requests if (wait := ttft(r)) is not None]
-              for name, trace in traces.items()}  # fmt: skip
+    series = {name: [1000 * wait for wait in waits(trace)] for name, trace in traces.items()}
     return histogram(
         series, x_label="TTFT, milliseconds", y_label="requests", concepts=_concepts(series),
         title="Time to first token",
@@ -163,33 +54,6 @@ def draw_itl(traces: Mapping[str, Trace]) -> Picture:
     )  # fmt: skip
 
 
-def gaps(trace: Trace) -> list[float]:
-    """All inter-token latencies of a run, seconds."""
-    return [gap for request in trace.requests for gap in itl(request)]
-
-
-def told(traces: Mapping[str, Trace]) -> str:
-    """Throughput, useful rows, and the two latencies of each run in a sentence."""
-    return "\n".join(f"{name}: {_told(trace)}" for name, trace in traces.items())
-
-
-def _told(trace: Trace) -> str:
-    waits = [wait for request in trace.requests if (wait := ttft(request)) is not None]
-    between = gaps(trace) or [0.0]
-    return (
-        f"{output_throughput(trace) or 0:,.0f} tokens a second; {useful_share(trace):.0%} of the decode rows useful; "
-        f"TTFT median {milliseconds(median(waits))}, 99 % within {milliseconds(percentile(waits, 0.99))}; "
-        f"ITL median {milliseconds(median(between))}, 99 % within {milliseconds(percentile(between, 0.99))}."
-    )
-
-
-def useful_share(trace: Trace) -> float:
-    """Useful rows over computed rows, in the steps in which nobody reads a prompt."""
-    steps = [step for step in trace.steps if not any(prefill for prefill, _ in step.tokens.values())]
-    useful = sum(decode for step in steps for _, decode in step.tokens.values())
-    return useful / (useful + sum(step.padding for step in steps)) if useful else 1.0
-
-
 def static_share(outputs: Sequence[int], seats: int = SEATS) -> float:
     """The same share for static batches of these outputs in this order, from the lengths alone: mean over maximum.
 
@@ -199,11 +63,6 @@ def static_share(outputs: Sequence[int], seats: int = SEATS) -> float:
     batches = [rows[first : first + seats] for first in range(0, len(rows), seats)]
     computed = sum(len(batch) * max(batch) for batch in batches)
     return sum(rows) / computed if computed else 1.0
-
-
-def busy_seconds(trace: Trace) -> float:
-    """Time the machine computed."""
-    return sum(step.seconds for step in trace.steps)
 
 
 def race(

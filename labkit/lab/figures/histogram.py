@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from labkit.engine.metrics import percentile
 from labkit.lab import style
 from labkit.lab.errors import LabError
 from labkit.lab.figures.bars import LOG_FROM, number
@@ -43,12 +44,6 @@ def histogram(
         panels[-1].set_xlabel(x_label)
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     return Picture(figure, _alt(series, x_label, title))
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of the values do not exceed (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def _draw(
