@@ -6,14 +6,13 @@ over read bandwidth. All candidates are measured in turns in one process; the ba
 """
 
 import argparse
-import tempfile
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import torch
 
 from labkit.bench.limits import reading_weights, weight_bytes
+from labkit.bench.peers import transformers_model
 from labkit.bench.timing import Measurement, Timing, collect, rounds
 from labkit.engine.generation import generate
 from labkit.engine.metrics import tpot
@@ -21,7 +20,6 @@ from labkit.engine.sampling import SamplingParams
 from labkit.engine.trace import RequestRecord
 from labkit.errors import SetupError
 from labkit.model.load import LanguageModel, load
-from labkit.model.weights import save_folder
 from labkit.progress import ProgressBar
 from labkit.report import Report, Row, table
 
@@ -104,21 +102,6 @@ class _Clock:
 
     def end(self) -> None:
         """Called when the output ends; nothing to do."""
-
-
-def transformers_model(lm: LanguageModel) -> Any:
-    """The same weights in transformers, by way of a saved folder. Raises SetupError if it is not installed."""
-    try:
-        from transformers import AutoModelForCausalLM
-    except ImportError as error:
-        raise SetupError(
-            "transformers is not installed: `pip install transformers` to measure beside it"
-        ) from error
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "model"
-        save_folder(lm.model, None, folder)
-        peer: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=lm.model.dtype)
-        return peer.to(lm.model.device).eval()
 
 
 def _row(name: str, timing: Timing, limit: Timing) -> Row:

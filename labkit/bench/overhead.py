@@ -1,9 +1,10 @@
-"""What an engine's step costs besides the model: scheduling, packing, drawing, bookkeeping; and the scheduler alone.
+"""What an engine's step costs besides the model and attention: scheduling, packing, drawing, bookkeeping; and the
+scheduler alone.
 
 On a fast GPU a decode step of a small model takes a few milliseconds, so every one of these is felt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from statistics import median
 from time import perf_counter
@@ -35,6 +36,10 @@ class _Stopwatch:
     def logits(self, hidden: Any) -> Any:
         return self._timed(self._model.logits, hidden)
 
+    def around(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        """`work`, timed."""
+        return lambda *inputs: self._timed(work, *inputs)
+
     def _timed(self, work: Any, *inputs: Any) -> Any:
         begin = perf_counter()
         out = work(*inputs)
@@ -43,14 +48,16 @@ class _Stopwatch:
 
 
 def step_overhead(lm: LanguageModel, batch: int = 32, steps: int = 40) -> list[float]:
-    """Seconds of each decode step of `batch` greedy sequences that were not spent in the model.
+    """Seconds of each decode step of `batch` greedy sequences that were not spent in the model, nor in
+    preparing its attention (once a step, for all layers).
 
     On a CPU; on a GPU the model's work is queued and ends inside what is counted here.
     """
     random = Random(0)
     engine = build_engine(lm, scheduler="continuous", max_sequences=batch, pool_tokens=batch * 256)
     watch = _Stopwatch(lm.model)
-    engine.executor.model = watch  # type: ignore[attr-defined]
+    executor: Any = engine.executor
+    executor.model, executor.backend = watch, watch.around(executor.backend)
     for _ in range(batch):
         prompt = tuple(random.randrange(lm.config.vocab_size) for _ in range(random.randint(32, 128)))
         engine.add(Request(prompt, SamplingParams(max_tokens=steps + 1, ignore_eos=True)))

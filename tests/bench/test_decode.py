@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from labkit.bench.decode import transformers_model
+from labkit.bench.peers import transformers_model
 from labkit.cli import main
 from labkit.model.load import load
 
