@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "generate": ("labkit.engine.command", "generate text from a prompt, streaming"),
     "train": ("labkit.workload.pair", "train the embedded pair of models from scratch"),
     "bench decode": ("labkit.bench.decode", "single-stream decode against its limit and transformers"),
+    "bench engine": ("labkit.bench.engine", "many requests at once: labkit's schedulers and transformers"),
 }
 
 
