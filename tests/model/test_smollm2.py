@@ -154,8 +154,32 @@ def test_greedy_continuations_agree_with_transformers(smollm2: "LanguageModel", 
         messages = [{"role": "user", "content": prompt}]
         ours = labkit.generate(smollm2, messages, params).tokens
         assert ours
-        before = smollm2.tokenizer.encode_chat(messages)
-        scores = theirs(torch.tensor([[*before, *ours[:-1]]])).logits[0, len(before) - 1 :]
-        for score, token in zip(scores, ours, strict=True):
-            best = int(score.argmax())
-            assert best == token or score[best] - score[token] < 1e-4, f"{prompt}: {token} is not {best}"
+        agree(theirs, smollm2.tokenizer.encode_chat(messages), ours)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("scheduler", ["continuous", "chunked"])
+def test_a_ragged_batch_agrees_with_transformers(
+    smollm2: "LanguageModel", theirs: Any, scheduler: str
+) -> None:
+    """Twelve requests of different lengths on five seats, so that some join while others decode."""
+    options = {"token_budget": 24} if scheduler == "chunked" else {}
+    engine = labkit.build_engine(
+        smollm2, scheduler=scheduler, pool_tokens=1024, block_size=8, max_sequences=5, **options
+    )
+    prompts = [tuple(smollm2.tokenizer.encode(prompt)) for prompt in PROMPTS[:12]]
+    outputs = engine.run(
+        labkit.Request(prompt, SamplingParams(max_tokens=4 + number, ignore_eos=True))
+        for number, prompt in enumerate(prompts)
+    )
+    for number, (prompt, output) in enumerate(zip(prompts, outputs, strict=True)):
+        assert len(output.tokens) == 4 + number
+        agree(theirs, list(prompt), output.tokens)
+
+
+def agree(theirs: Any, before: list[int], ours: list[int]) -> None:
+    """Every token is transformers' best after the same tokens, but for ties."""
+    scores = theirs(torch.tensor([[*before, *ours[:-1]]])).logits[0, len(before) - 1 :]
+    for score, token in zip(scores, ours, strict=True):
+        best = int(score.argmax())
+        assert best == token or score[best] - score[token] < 1e-4, f"{before}: {token} is not {best}"
