@@ -11,16 +11,15 @@ from typing import Any
 
 import torch
 
-from labkit.bench.limits import reading_weights, weight_bytes
+from labkit.bench.limits import described, reading_weights, weight_bytes
 from labkit.bench.peers import transformers_model
-from labkit.bench.timing import Measurement, Timing, collect, rounds
+from labkit.bench.timing import Measurement, Timing, watched
 from labkit.engine.generation import generate
 from labkit.engine.metrics import tpot
 from labkit.engine.sampling import SamplingParams
 from labkit.engine.trace import RequestRecord
 from labkit.errors import SetupError
 from labkit.model.load import LanguageModel, load
-from labkit.progress import ProgressBar
 from labkit.report import Report, Row, table
 
 
@@ -49,12 +48,7 @@ def run(args: argparse.Namespace) -> Report:
         "labkit": labkit_decode(lm, prompt, args.tokens),
         "transformers": transformers_decode(lm, prompt, args.tokens),
     }
-    measured = []
-    with ProgressBar("bench decode") as bar:
-        for one in rounds(candidates, args.repeats):
-            measured.append(one)
-            bar.update(len(measured) / args.repeats)
-    timings = collect(measured)
+    timings = watched("bench decode", candidates, args.repeats)
     rows = [_row(name, timing, timings["limit"]) for name, timing in timings.items()]
     return Report(
         "bench decode",
@@ -116,10 +110,7 @@ def _row(name: str, timing: Timing, limit: Timing) -> Row:
 
 def _facts(lm: LanguageModel, args: argparse.Namespace, timings: dict[str, Timing]) -> Row:
     return {
-        "model": lm.name,
-        "dtype": str(lm.model.dtype).removeprefix("torch."),
-        "device": str(lm.model.device),
-        "threads": torch.get_num_threads(),
+        **described(lm),
         "weight_bytes": weight_bytes(lm.model),
         "prompt_tokens": args.prompt_tokens,
         "tokens": args.tokens,

@@ -1,6 +1,6 @@
 """Many requests at once: labkit's schedulers, transformers' `generate` and its continuous batching, in turns.
 
-What counts is useful output tokens a second: those that somebody asked for. The floor beside them takes every token's
+What counts is useful output tokens a second: those that somebody asked for. The limit beside them takes every token's
 arithmetic at the measured peak, and every decode step's weights at the measured bandwidth. The second table says what
 the engine costs besides the model.
 """
@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from statistics import fmean
 from typing import Any
 
-import torch
-
 from labkit.bench import overhead
-from labkit.bench.limits import Limits, measure_limits
+from labkit.bench.limits import Limits, described, measure_limits
+from labkit.bench.openvino_peer import openvino_runner
 from labkit.bench.peers import (
     Job,
     Runner,
@@ -23,10 +22,9 @@ from labkit.bench.peers import (
     padded_generate,
     transformers_model,
 )
-from labkit.bench.timing import Measurement, Timing, collect, rounds, timed
+from labkit.bench.timing import Measurement, Timing, timed, watched
 from labkit.errors import SetupError
 from labkit.model.load import LanguageModel, load
-from labkit.progress import ProgressBar
 from labkit.report import Report, Row, table
 from labkit.simulate.roofline import decode_work, floor_seconds, prefill_work
 
@@ -46,35 +44,33 @@ def run(args: argparse.Namespace) -> Report:
     if args.requests < 2 or args.repeats < 1:
         raise SetupError("need --requests of at least 2 and --repeats of at least 1")
     lm = load(args.model)
-    job, limits = (
-        make_job(args.requests, lm.config.vocab_size),
-        measure_limits(lm.model.device, lm.model.dtype),
-    )
+    job = make_job(args.requests, lm.config.vocab_size)
     outputs: dict[str, list[list[int]]] = {}
-    candidates = {name: _measured(name, runner, job, outputs) for name, runner in _runners(lm, job).items()}
-    timings = _in_turns(candidates, args.repeats)
-    floor = floor_of(lm, job, limits)
-    rows = [_row(name, timing, timings["continuous"], job, floor) for name, timing in timings.items()]
-    for row in rows:
+    candidates = {"limit": _limit(lm, job)}
+    candidates |= {name: _measured(name, runner, job, outputs) for name, runner in _runners(lm, job).items()}
+    timings = watched("bench engine", candidates, args.repeats)
+    rows = [_row(name, timing, timings, job) for name, timing in timings.items()]
+    for row in rows[1:]:
         row["same_tokens"] = same_share(outputs[row["what"]], outputs["continuous"])
     costs = own_costs(lm, args.requests, args.waiting)
     return Report(
-        "bench engine",
-        rows + costs,
-        _text(lm, job, floor, rows, costs),
-        facts=_facts(lm, args, job, floor, timings),
+        "bench engine", rows + costs, _text(lm, job, rows, costs), facts=_facts(lm, args, job, timings)
     )
 
 
 def _runners(lm: LanguageModel, job: Job) -> dict[str, Runner]:
-    peer = transformers_model(lm)
-    seats = len(job.prompts)
-    ours = {name: labkit_runner(lm, job, name, seats) for name in SCHEDULERS}
+    peer, other = transformers_model(lm), openvino_runner(lm)
     return {
-        **ours,
+        **{name: labkit_runner(lm, job, name, seats=len(job.prompts)) for name in SCHEDULERS},
         "transformers, generate": padded_generate(peer),
         "transformers, continuous": generate_batch(peer),
+        **({"OpenVINO GenAI, 4-bit": other} if other else {}),
     }
+
+
+def _limit(lm: LanguageModel, job: Job) -> Measurement:
+    """The floor from this round's bandwidth and peak: the machine's speed changes while others run."""
+    return lambda: floor_of(lm, job, measure_limits(lm.model.device, lm.model.dtype, repeats=3))
 
 
 def _measured(name: str, runner: Runner, job: Job, outputs: dict[str, list[list[int]]]) -> Measurement:
@@ -82,15 +78,6 @@ def _measured(name: str, runner: Runner, job: Job, outputs: dict[str, list[list[
         outputs[name] = runner(job)
 
     return timed(work)
-
-
-def _in_turns(candidates: dict[str, Measurement], repeats: int) -> dict[str, Timing]:
-    measured = []
-    with ProgressBar("bench engine") as bar:
-        for one in rounds(candidates, repeats):
-            measured.append(one)
-            bar.update(len(measured) / repeats)
-    return collect(measured)
 
 
 def floor_of(lm: LanguageModel, job: Job, limits: Limits) -> float:
@@ -131,45 +118,39 @@ def own_costs(lm: LanguageModel, batch: int, waiting: int) -> list[Row]:
     return rows
 
 
-def _row(name: str, timing: Timing, continuous: Timing, job: Job, floor: float) -> Row:
+def _row(name: str, timing: Timing, timings: Mapping[str, Timing], job: Job) -> Row:
     return {
         "what": name,
         "best_tokens_per_second": job.tokens / timing.best,
         "median_tokens_per_second": job.tokens / timing.median,
-        "continuous_is_faster": continuous.times_faster_than(timing),
-        "median_share_of_floor": floor / timing.median,
+        "continuous_is_faster": timings["continuous"].times_faster_than(timing),
+        "median_share_of_limit": timings["limit"].median / timing.median,
     }
 
 
-def _facts(
-    lm: LanguageModel, args: argparse.Namespace, job: Job, floor: float, timings: Mapping[str, Timing]
-) -> Row:
+def _facts(lm: LanguageModel, args: argparse.Namespace, job: Job, timings: Mapping[str, Timing]) -> Row:
     return {
-        "model": lm.name,
-        "dtype": str(lm.model.dtype).removeprefix("torch."),
-        "device": str(lm.model.device),
-        "threads": torch.get_num_threads(),
+        **described(lm),
         "requests": args.requests,
         "prompt_tokens": sum(map(len, job.prompts)),
         "output_tokens": job.tokens,
-        "floor_seconds": floor,
         "rounds": args.repeats,
         "seconds": {name: timing.seconds for name, timing in timings.items()},
     }
 
 
-def _text(lm: LanguageModel, job: Job, floor: float, rows: list[Row], costs: list[Row]) -> str:
+def _text(lm: LanguageModel, job: Job, rows: list[Row], costs: list[Row]) -> str:
     speeds: dict[str, str] = {
         "what": "",
         "best_tokens_per_second": "useful tok/s best",
         "median_tokens_per_second": "median",
         "continuous_is_faster": "continuous is faster, times",
-        "median_share_of_floor": "share of the limit",
+        "median_share_of_limit": "share of the limit",
         "same_tokens": "same tokens",
     }
     times: dict[str, Any] = {"what": "", "best_milliseconds": "ms best", "median_milliseconds": "median"}
     return (
         f"{lm.name} on {lm.model.device}: {len(job.prompts)} requests at once, {sum(map(len, job.prompts))} prompt and "
-        f"{job.tokens} output tokens; at most {job.tokens / floor:.0f} useful tokens a second\n\n"
+        f"{job.tokens} output tokens\n\n"
         f"{table(rows, speeds)}\n\n{table(costs, times)}"
     )

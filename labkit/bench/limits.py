@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import torch
 
 from labkit.bench.timing import Measurement, Timing, interleaved, timed
+from labkit.model.load import LanguageModel
 from labkit.model.transformer import Transformer
+from labkit.report import Row
 
 READ_BYTES = 2**29
 """Bytes read per measurement: half a GiB, beyond any cache."""
@@ -24,6 +26,16 @@ def weight_bytes(model: Transformer) -> int:
     """Bytes of weights that every decode step must read: all, but for an embedding table that is not the LM head."""
     table = 0 if model.lm_head is None else model.embedding.nbytes
     return sum(weight.nbytes for weight in model.parameters()) - table
+
+
+def described(lm: LanguageModel) -> Row:
+    """What was measured, and on how much of which device: the facts that every report on a model needs."""
+    return {
+        "model": lm.name,
+        "dtype": str(lm.model.dtype).removeprefix("torch."),
+        "device": str(lm.model.device),
+        "threads": torch.get_num_threads(),
+    }
 
 
 def reading_weights(model: Transformer) -> Measurement:

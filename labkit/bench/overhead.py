@@ -5,7 +5,6 @@ On a fast GPU a decode step of a small model takes a few milliseconds, so every 
 """
 
 from collections.abc import Callable, Sequence
-from random import Random
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -19,6 +18,8 @@ from labkit.engine.schedulers.chunked import ChunkedScheduler
 from labkit.engine.schedulers.continuous import ContinuousScheduler
 from labkit.kvcache.paged import PagedManager
 from labkit.model.load import LanguageModel
+from labkit.workload import lengths
+from labkit.workload.prompts import random_tokens
 
 
 class _Stopwatch:
@@ -53,13 +54,11 @@ def step_overhead(lm: LanguageModel, batch: int = 32, steps: int = 40) -> list[f
 
     On a CPU; on a GPU the model's work is queued and ends inside what is counted here.
     """
-    random = Random(0)
     engine = build_engine(lm, scheduler="continuous", max_sequences=batch, pool_tokens=batch * 256)
     watch = _Stopwatch(lm.model)
     executor: Any = engine.executor
     executor.model, executor.backend = watch, watch.around(executor.backend)
-    for _ in range(batch):
-        prompt = tuple(random.randrange(lm.config.vocab_size) for _ in range(random.randint(32, 128)))
+    for prompt in random_tokens(lengths.uniform(batch, 32, 128), lm.config.vocab_size):
         engine.add(Request(prompt, SamplingParams(max_tokens=steps + 1, ignore_eos=True)))
     engine.step()
     return [_outside_the_model(engine, watch) for _ in range(steps)]

@@ -1,4 +1,4 @@
-"""The same requests served by others: transformers' `generate`, its continuous batching, and OpenVINO GenAI.
+"""The same requests served by labkit, by transformers' `generate`, and by its continuous batching.
 
 Each runner takes a job and returns every request's tokens, so that what is timed can also be compared. All of them
 generate greedily and are told each output's length beforehand, which the scheduler must not use.
@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import torch
@@ -17,9 +16,12 @@ import torch
 from labkit.engine.build import build_engine
 from labkit.engine.request import Request
 from labkit.engine.sampling import SamplingParams
-from labkit.errors import ConfigError, SetupError
+from labkit.errors import SetupError
+from labkit.kvcache.paged import blocks_for
 from labkit.model.load import LanguageModel
 from labkit.model.weights import save_folder
+from labkit.workload import lengths
+from labkit.workload.prompts import random_tokens
 
 
 @dataclass(frozen=True)
@@ -50,17 +52,12 @@ def make_job(
     outputs: tuple[int, int] = (8, 64),
     seed: int = 0,
 ) -> Job:
-    """Random prompts and lengths, each from a range whose ends count. Raises ConfigError for an empty job or range."""
-    if requests < 1 or not (1 <= prompts[0] <= prompts[1] and 1 <= outputs[0] <= outputs[1]):
-        raise ConfigError(f"{requests} requests, prompts {prompts}, outputs {outputs}: need 1 <= low <= high")
-    random = Random(f"job:{seed}")
+    """Random prompts and lengths, each from a range whose ends count. Raises ConfigError for an impossible one."""
+    prompt_lengths = lengths.uniform(requests, *prompts, seed=seed)
     return Job(
-        [
-            [random.randrange(vocabulary) for _ in range(random.randint(*prompts))]
-            for _ in range(requests)
-        ],
-        [random.randint(*outputs) for _ in range(requests)],
-    )  # fmt: skip
+        [list(prompt) for prompt in random_tokens(prompt_lengths, vocabulary, seed)],
+        lengths.uniform(requests, *outputs, seed=seed + 1),
+    )
 
 
 def labkit_runner(lm: LanguageModel, job: Job, scheduler: str, seats: int) -> Runner:
@@ -122,7 +119,7 @@ def generate_batch(peer: Any) -> Runner:
 
     def run(job: Job) -> list[list[int]]:
         size = 32
-        blocks = sum(-(-(job.longest + size) // size) for _ in job.prompts)
+        blocks = len(job.prompts) * blocks_for(job.longest + size, size)
         config = ContinuousBatchingConfig(
             page_size=size, num_blocks=blocks, max_batch_tokens=4096, allow_block_sharing=False
         )

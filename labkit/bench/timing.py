@@ -12,6 +12,8 @@ from time import perf_counter
 
 import torch
 
+from labkit.progress import ProgressBar
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -51,6 +53,16 @@ def rounds(candidates: dict[str, Measurement], repeats: int, warmup: int = 1) ->
 def interleaved(candidates: dict[str, Measurement], repeats: int, warmup: int = 1) -> dict[str, Timing]:
     """Measure all candidates in turns, `repeats` times after `warmup` rounds that are thrown away."""
     return collect(list(rounds(candidates, repeats, warmup)))
+
+
+def watched(label: str, candidates: dict[str, Measurement], repeats: int) -> dict[str, Timing]:
+    """`interleaved`, with a progress bar."""
+    measured = []
+    with ProgressBar(label) as bar:
+        for one in rounds(candidates, repeats):
+            measured.append(one)
+            bar.update(len(measured) / repeats)
+    return collect(measured)
 
 
 def collect(measured: list[dict[str, float]]) -> dict[str, Timing]:

@@ -10,12 +10,13 @@ histories that grow turn by turn.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labkit.errors import ConfigError
 from labkit.workload.conversations import KINDS, Message, converse
 
-__all__ = ["KINDS", "Prompt", "mixed", "sample"]
+__all__ = ["KINDS", "Prompt", "mixed", "random_tokens", "sample"]
 
 FIRST_SEED = (
     2_000_000_000  # no conversation of these seeds was trained on, though short texts do come up again
@@ -60,3 +61,9 @@ def mixed(n: int, seed: int = 0) -> list[Prompt]:
         raise ConfigError(f"{n} prompts: must not be negative")
     rng = random.Random(f"mixed prompts:{seed}")
     return [sample(rng.choice(KINDS), rng.randrange(1_000_000)) for _ in range(n)]
+
+
+def random_tokens(lengths: Sequence[int], vocabulary: int, seed: int = 0) -> list[tuple[int, ...]]:
+    """Prompts of these lengths without a meaning, for measurements: what a step costs depends on lengths alone."""
+    rng = random.Random(f"random tokens:{seed}")
+    return [tuple(rng.randrange(vocabulary) for _ in range(length)) for length in lengths]

@@ -1,9 +1,11 @@
 """`labkit bench engine` serves one job in every way there is, and all agree on the tokens."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from labkit.bench import openvino_peer
 from labkit.bench.engine import SCHEDULERS, floor_of, same_share
 from labkit.bench.limits import Limits
 from labkit.bench.peers import Job, make_job
@@ -32,13 +34,15 @@ def test_a_short_run_reports_every_candidate_and_they_agree(tmp_path, capsys):
     written = json.loads(path.read_text())
     rows = {row["what"]: row for row in written["rows"]}
     candidates = [*SCHEDULERS, "transformers, generate", "transformers, continuous"]
-    assert list(rows)[:6] == candidates
-    assert len(rows) == 10
+    assert list(rows)[:7] == ["limit", *candidates]
+    assert len(rows) == 11
     for name in candidates:
         assert rows[name]["same_tokens"] == 1
         assert rows[name]["best_tokens_per_second"] == pytest.approx(
             written["output_tokens"] / min(written["seconds"][name])
         )
+        limit = sorted(written["seconds"]["limit"])[0]
+        assert rows[name]["median_share_of_limit"] == pytest.approx(limit / written["seconds"][name][0])
     assert rows["continuous"]["continuous_is_faster"] == 1
     assert "useful tok/s" in capsys.readouterr().out
 
@@ -69,3 +73,11 @@ def test_the_floor_is_arithmetic_or_bytes_whichever_is_slower():
 
 def test_shares_of_equal_tokens():
     assert same_share([[1, 2], [3, 4]], [[1, 2], [3, 5]]) == 0.75
+
+
+def test_without_openvino_or_a_gguf_file_it_is_left_out(monkeypatch):
+    lm = load("tiny-draft", device="cpu")
+    monkeypatch.setattr(openvino_peer, "find_spec", lambda name: object())
+    assert openvino_peer.openvino_runner(lm) is None  # a folder
+    monkeypatch.setattr(openvino_peer, "find_spec", lambda name: None)
+    assert openvino_peer.openvino_runner(replace(lm, name="some.gguf")) is None

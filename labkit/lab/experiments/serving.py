@@ -6,13 +6,12 @@ laptop and on a GPU.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import Any
 
 from labkit.engine.batch import Batch, Result
 from labkit.engine.build import build_engine
 from labkit.engine.executor import Executor
-from labkit.engine.metrics import gaps, output_throughput, percentile, useful_share, waits
+from labkit.engine.metrics import gaps, output_throughput, summary, useful_share, waits
 from labkit.engine.request import Request
 from labkit.engine.sampling import SamplingParams
 from labkit.engine.trace import Trace
@@ -20,6 +19,7 @@ from labkit.lab.experiments.answers import milliseconds
 from labkit.lab.widgets.job import Report, unheard
 from labkit.model.load import LanguageModel
 from labkit.workload import arrivals, lengths
+from labkit.workload.prompts import random_tokens
 
 SEATS, PROMPT_TOKENS, MEAN_TOKENS, REQUESTS = 8, 16, 24, 32
 LONGEST = 8 * MEAN_TOKENS
@@ -46,14 +46,12 @@ def requests(
     prompt_tokens: int = PROMPT_TOKENS,
 ) -> list[Request]:
     """Requests for outputs of exactly these lengths, at these times (default: all at the start); random prompts."""
-    draw, vocabulary = Random("prompts"), lm.config.vocab_size
+    prompts = random_tokens([prompt_tokens] * len(outputs), lm.config.vocab_size)
+    times = times or arrivals.together(len(outputs))
     return [
-        Request(
-            tuple(draw.randrange(vocabulary) for _ in range(prompt_tokens)),
-            SamplingParams(max_tokens=tokens, ignore_eos=True), time, expected=tokens,
-        )
-        for tokens, time in zip(outputs, times or arrivals.together(len(outputs)), strict=True)
-    ]  # fmt: skip
+        Request(prompt, SamplingParams(max_tokens=tokens, ignore_eos=True), time, expected=tokens)
+        for prompt, tokens, time in zip(prompts, outputs, times, strict=True)
+    ]
 
 
 def serve(
@@ -128,13 +126,14 @@ def told(traces: Mapping[str, Trace]) -> str:
 
 
 def _told(trace: Trace) -> str:
-    between = gaps(trace) or [0.0]
     return (
         f"{output_throughput(trace) or 0:,.0f} tokens a second; {useful_share(trace):.0%} of the decode rows useful; "
-        f"TTFT {_spread(waits(trace))}; ITL {_spread(between)}."
+        f"TTFT {_spread(waits(trace))}; ITL {_spread(gaps(trace))}."
     )
 
 
 def _spread(seconds: Sequence[float]) -> str:
-    middle, tail = (milliseconds(percentile(seconds, share)) for share in (0.5, 0.99))
-    return f"median {middle}, 99 % within {tail}"
+    found = summary(seconds)
+    if found is None:
+        return "undefined"
+    return f"median {milliseconds(found.p50)}, 99 % within {milliseconds(found.p99)}"
