@@ -9,6 +9,7 @@ from labkit.errors import MissingModelError, SetupError, TokenizerError
 from labkit.model.config import ModelConfig
 from labkit.model.gguf import GGUFFile, load_gguf
 from labkit.model.hub import fetch, is_hub_name
+from labkit.model.products import fastest
 from labkit.model.smollm2 import SMOLLM2, smollm2_gguf
 from labkit.model.tokenizer import Tokenizer
 from labkit.model.transformer import Transformer
@@ -61,6 +62,9 @@ def load(
             f"{path}: the tokenizer has {tokenizer.vocab_size} tokens, the model {model.config.vocab_size}: "
             "they are from different models"
         )
+    if device.type == "cpu":
+        for alone in (True, False):
+            fastest(alone, dtype)  # found out now rather than in the first step, which may be timed
     return LanguageModel(str(name), model, tokenizer)
 
 

@@ -1,11 +1,15 @@
 """The CPU's own product and norm are the standard ones, whatever strides a row has; a hook is refused, not ignored."""
 
+from itertools import product
+from unittest.mock import patch
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.errors import ConfigError
+from labkit.model import layers, products
 from labkit.model.layers import FEW_ROWS, Linear, RMSNorm, linear
 
 
@@ -21,10 +25,34 @@ def test_every_product_is_the_textbook_one(rows, outs, ins, bias, seed):
     expected = x.double() @ weight.double().T + (shift.double() if bias else 0)
     column_major = x.t().contiguous().t()  # a single row then has strides (1, 1)
     with torch.inference_mode():
-        for one in (x, column_major):
-            got = linear(one, weight, shift if bias else None)
+        for one, chosen in product((x, column_major), (products.slab_product, products.whole_product)):
+            with patch.object(layers, "fastest", return_value=chosen):
+                got = linear(one, weight, shift if bias else None)
             assert got.is_contiguous()
             torch.testing.assert_close(got.double(), expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("slow", ["slab_product", "whole_product"])
+def test_the_race_is_won_by_the_faster_and_run_once(monkeypatch, alone, slow):
+    products.fastest.cache_clear()
+    others = {"slab_product": "whole_product", "whole_product": "slab_product"}
+    quick = getattr(products, others[slow])
+    calls = []
+
+    def slowed(x, weight):
+        calls.append(len(x))
+        for _ in range(12):
+            quick(x, weight)
+        return quick(x, weight)
+
+    monkeypatch.setattr(products, slow, slowed)
+    assert products.fastest(alone, torch.float32) is quick
+    asked = len(calls)
+    assert set(calls) == {1 if alone else products.SEVERAL}
+    products.fastest(alone, torch.float32)
+    assert len(calls) == asked
+    products.fastest.cache_clear()
 
 
 @given(rows=st.integers(1, 9), size=st.integers(1, 50), scale=st.sampled_from([0.0, 1e-4, 1.0, 1e4]))

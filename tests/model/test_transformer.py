@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from labkit.errors import ConfigError
 from labkit.model.attention import attention
 from labkit.model.config import ModelConfig
-from labkit.model.layers import FEW_ROWS, few_rows_product, linear
+from labkit.model.layers import FEW_ROWS, linear
+from labkit.model.products import slab_product
 from labkit.model.transformer import Transformer
 from labkit.model.weights import load_folder
 from labkit.training.batch import attend_within
@@ -80,7 +81,7 @@ def test_every_product_is_the_same_product(rows: int, inputs: int, outputs: int,
         torch.randn(outputs, inputs, generator=generator),
     )
     offset = torch.randn(outputs, generator=generator) if bias else None
-    torch.testing.assert_close(few_rows_product(x, weight), F.linear(x, weight), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(slab_product(x, weight), F.linear(x, weight), atol=1e-4, rtol=1e-4)
     with torch.no_grad():
         torch.testing.assert_close(
             linear(x, weight, offset), F.linear(x, weight, offset), atol=1e-4, rtol=1e-4
